@@ -1,8 +1,8 @@
 """Measures the engine on the interpreter's standard library, or on JSON: `python benchmarks/engine.py`.
 
-Prints a table beside the targets, and ends with status 1 if the cost of a jump, a keystroke or a token grows
+Prints a table with the targets, and exits with status 1 if the cost of a jump, a keystroke or a token grows
 with the length of the file. CPU times decide, as other processes disturb wall times. Garbage is collected
-as in the server's worker: seldom, and in the pauses between what an editor asks.
+as in the server's worker: rarely, and in the pauses between requests.
 """
 
 from __future__ import annotations
@@ -87,17 +87,17 @@ def growth_table(medians: dict[str, dict[int, float]]) -> Table:
     return table
 
 
-def medians_by_length(found: dict[int, Figures]) -> dict[str, dict[int, float]]:
+def medians_by_length(figures_by_length: dict[int, Figures]) -> dict[str, dict[int, float]]:
     """The medians of each operation, by length."""
     names = [series.name for series in Figures().all]
     return {
-        name: {length: figures.all[index].median for length, figures in found.items()}
+        name: {length: figures.all[index].median for length, figures in figures_by_length.items()}
         for index, name in enumerate(names)
     }
 
 
 def over_files(corpus: Corpus, seed: int, files: int, cuts: int) -> Figures:
-    """The figures of single files."""
+    """The figures of single files of *corpus*."""
     random = Random(seed)
     figures = Figures()
     for text in islice(corpus.files(random), files):
@@ -108,7 +108,7 @@ def over_files(corpus: Corpus, seed: int, files: int, cuts: int) -> Figures:
 def measured(
     console: Console, language: str, corpus: Corpus, seed: int, files: int, cuts: int, *, quick: bool
 ) -> dict[str, object]:
-    """Measure *corpus* of *language*, and print what was found; "grows" tells which operations grow."""
+    """Measure *corpus* of *language*, and print the results; "grows" lists the growing operations."""
     console.print(f"\n[bold]{corpus.title}")
     figures = over_files(corpus, seed, 5 if quick else files, cuts)
     console.print(table_of(figures))
@@ -136,24 +136,26 @@ def measured(
 
 @click.command(help=__doc__)
 @click.option("--language", type=click.Choice(LANGUAGES), default="python", show_default=True)
-@click.option("--files", default=30, show_default=True, help="Files to open.")
-@click.option("--cuts", default=20, show_default=True, help="Places in each file.")
-@click.option("--seed", default=0, show_default=True, help="Chooses files and places.")
-@click.option("--quick", is_flag=True, help="5 files, and the shorter half of the lengths.")
-@click.option("--json", "output", type=click.Path(path_type=Path), help="Write all measurements here.")
+@click.option("--files", default=30, show_default=True, help="Number of files to open.")
+@click.option("--cuts", default=20, show_default=True, help="Cuts in each file.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the choice of files and cuts.")
+@click.option("--quick", is_flag=True, help="Measure 5 files, and only the shorter half of the lengths.")
+@click.option(
+    "--json", "output", type=click.Path(path_type=Path), help="Write all measurements to this file."
+)
 def main(language: str, files: int, cuts: int, seed: int, quick: bool, output: Path | None) -> None:
-    """Measure, print, and judge growth."""
+    """Measure, print, and check growth."""
     gc.set_threshold(*COLLECTION_THRESHOLDS)
     console = Console(width=None if sys.stdout.isatty() else 180)
     machine = f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
     console.print(f"{machine}, {os.cpu_count()} cores; seed {seed}", highlight=False)
-    found = {
+    results = {
         corpus.title: measured(console, language, corpus, seed, files, cuts, quick=quick)
         for corpus in corpora(language)
     }
     if output is not None:
-        output.write_text(json.dumps({"machine": machine, "seed": seed, **found}, indent=1))
-    sys.exit(any(result["grows"] for result in found.values()))
+        output.write_text(json.dumps({"machine": machine, "seed": seed, **results}, indent=1))
+    sys.exit(any(result["grows"] for result in results.values()))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ MEGABYTE = 1_000_000
 
 
 class BoundedDict(dict[K, V]):
-    """A dict of at most *most* entries. Adding to a full one first evicts the eighth that was added first."""
+    """A dict of at most *most* entries. Adding to a full one first evicts the oldest eighth."""
 
     __slots__ = ("_most",)
 
@@ -31,11 +31,11 @@ class BoundedDict(dict[K, V]):
 
 
 class WeighedDict(dict[K, V]):
-    """A dict whose entries weigh at most *most* together, for entries that differ much in size.
+    """A dict whose entries weigh at most *most* together, for entries of very different sizes.
 
-    *weigh* tells the weight of an entry, about its bytes; it is asked once, when the entry is added. If that
-    makes all too heavy, those that were added first are evicted, an eighth of *most* at once. The last one is
-    kept even if it alone weighs more. Entries are never deleted in any other way.
+    *weigh* returns the weight of an entry, about its bytes; it is called once, when the entry is added. If
+    the dict becomes too heavy, the oldest entries are evicted, an eighth of *most* at once. The last entry
+    stays even if it alone weighs more. Entries are never deleted in any other way.
     """
 
     __slots__ = ("_most", "_total", "_weigh", "_weights")

@@ -1,11 +1,11 @@
-"""Cancels long work: loops ask at checkpoints whether anybody still waits for the answer.
+"""Cancels long work: loops call `checkpoint`, which raises once nobody waits for the answer any more.
 
-This is the cancel scope of structured concurrency (as in Trio): `interruptible` sets what is asked, for all
-that is called within it, and `checkpoint` asks. So a bound on time needs no argument in each function between
-the worker and an Earley set. Without a scope nothing is asked, and a checkpoint costs some 40 ns.
+This is the cancel scope of structured concurrency (as in Trio). `interruptible` sets the condition for all
+calls within it, and `checkpoint` evaluates it. So a time limit needs no argument in each function between the
+worker and an Earley set. Without a scope a checkpoint costs some 40 ns.
 
-A checkpoint stands only where all caches are sound. What was made so far is kept, so that the next attempt
-goes on from there.
+Checkpoints are only at points where all caches are sound. Results so far are kept, so the next attempt
+continues from there.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from contextvars import ContextVar
 from time import monotonic
 
 EVERY = 64
-"""How many quick steps, of some microseconds each, a loop takes between two checkpoints."""
+"""Number of quick steps, of some microseconds each, that a loop takes between two checkpoints."""
 
 _is_over: ContextVar[Callable[[], bool] | None] = ContextVar("is_over", default=None)
 
 
-class Interrupted(Exception):  # noqa: N818  # no fault: somebody wanted it
+class Interrupted(Exception):  # noqa: N818  # a request, not an error
     """Raised at a checkpoint when nobody waits for the answer any more."""
 
 
@@ -29,7 +29,7 @@ class Interrupted(Exception):  # noqa: N818  # no fault: somebody wanted it
 def interruptible(is_over: Callable[[], bool]) -> Iterator[None]:
     """Within this scope `Interrupted` is raised at the next checkpoint after *is_over* has become true.
 
-    *is_over* must be quick: it is asked up to every 100 microseconds. A scope around holds as well.
+    *is_over* must be quick: it is called up to every 100 microseconds. Outer scopes apply as well.
     """
     around = _is_over.get()
     token = _is_over.set(is_over if around is None else lambda: is_over() or around())
@@ -40,13 +40,13 @@ def interruptible(is_over: Callable[[], bool]) -> Iterator[None]:
 
 
 def time_limit(seconds: float) -> Callable[[], bool]:
-    """A function that tells whether *seconds* have passed since this call."""
+    """A function that returns True once *seconds* have passed since this call."""
     ends_at = monotonic() + seconds
     return lambda: monotonic() >= ends_at
 
 
 def checkpoint() -> None:
-    """Raise `Interrupted` if the scope around is over."""
+    """Raise `Interrupted` if a surrounding scope is over."""
     is_over = _is_over.get()
     if is_over is not None and is_over():
         raise Interrupted

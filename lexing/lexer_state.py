@@ -1,18 +1,17 @@
 """An incremental lexer: its state can be saved at any byte and resumed in several ways.
 
-Maximal munch is deterministic once all text is known, so a `LexerState` leaves only one question open: where
-the lexeme being read ends. Either it still grows (the DFA's state says into what), or it ended where the DFA
-last accepted, and the few bytes since then begin the next lexeme. This is the branching lexer of Melcer et
-al. 2024 (arXiv 2402.17988, section V), with both branches in one value.
+Maximal munch is deterministic once all text is known. So a `LexerState` leaves only one question open: the
+end of the lexeme being read. Either the lexeme still grows, in the DFA's state. Or it ended where the DFA
+last accepted, and the few bytes since belong to the next lexeme. This is the branching lexer of Melcer et al.
+2024 (arXiv 2402.17988, section V), with both branches in one value.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from fimlsp.lexing.columns import MARGIN, BlockColumns, Column
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.nesting import MARGIN, BlockColumns, Column, ModeStack
 
 _NOT_ASCII = 0x80
 _BLANKS = frozenset(b" \t\f")
@@ -30,7 +29,7 @@ class Margin(NamedTuple):
 
     @property
     def counted(self) -> Column:
-        """The column of the line if its first lexeme begins here."""
+        """The column of the line if its first lexeme starts here."""
         return Column(self.frozen, self.frozen) if self.frozen else self.column
 
     def after(self, lead: bytes) -> Margin:
@@ -54,12 +53,17 @@ class Step(NamedTuple):
 class LexerState(NamedTuple):
     """The state of the lexer between two bytes.
 
-    `state` is the DFA's state inside the lexeme being read, `accepted` the kind of its longest prefix that is
-    a lexeme (-1 if none is), and `leftover` the bytes after that prefix. `margin` is None once the line has a
-    lexeme. `indents` is None if the left context is unknown; then each line reports its column instead of
-    INDENT and DEDENT. `word` is the part of a checked word read so far, with its opening byte; `counted` the
-    number of bytes read of a part of limited length; `equal_run` the last byte that must not occur three
-    times in a row, and its count so far.
+    Attributes:
+        state: the DFA's state inside the lexeme being read.
+        modes: the stack of open modes.
+        indents: the columns of the open blocks. None if the left context is unknown; then each line reports
+            its column instead of INDENT and DEDENT.
+        accepted: the kind of the longest prefix of that lexeme that is a lexeme itself; -1 if none is.
+        leftover: the bytes after that prefix.
+        margin: the indentation of the line; None once the line has a lexeme.
+        equal_run: the last byte that must not occur three times in a row, and its count so far.
+        word: the part of a checked word read so far, with its opening byte.
+        counted: the number of bytes read of a part of limited length.
     """
 
     lexical: LexerTables
@@ -75,22 +79,22 @@ class LexerState(NamedTuple):
 
     @property
     def too_long(self) -> bool:
-        """Whether a part of limited length is too long; only a lexeme of another kind is still possible."""
+        """True if a part of limited length is too long; only a lexeme of another kind is still possible."""
         return bool(self.counted) and self.counted > self.lexical.most_counted
 
     @property
     def depth(self) -> int:
-        """How many blocks are open in the file's own one; 0 if the left context is unknown."""
+        """The number of blocks open in the file's own one; 0 if the left context is unknown."""
         return 0 if self.indents is None else len(self.indents.columns) - 1
 
     @property
     def at_lexeme_start(self) -> bool:
-        """Whether no lexeme is being read."""
+        """True if no lexeme is being read."""
         return self.state == self.lexical.dfa.starts[self.modes.mode]
 
     @property
     def word_must_follow(self) -> bool:
-        """Whether only a checked word can come next, beginning with its opening byte."""
+        """True if only a checked word can come next, starting with its opening byte."""
         return (
             not self.word
             and self.lexical.dfa.rows[self.state][self.lexical.word_part.opening] in self.lexical.word_states
@@ -137,11 +141,11 @@ class LexerState(NamedTuple):
 
     @property
     def may_fall_back(self) -> bool:
-        """Whether the lexeme being read may have ended earlier, so that the bytes since begin another one.
+        """True if the lexeme being read may have ended earlier, so that the bytes since begin another one.
 
-        They do not if they do not begin with ASCII, where the language has white space of its own: to the
-        lexer all other characters are alike, so a lexeme that can contain the first byte of one can contain
-        the whole character.
+        In a language with white space of its own, that is impossible if they do not start with ASCII. To the
+        lexer all other characters are alike: a lexeme that can contain the first byte of one can contain the
+        whole character.
         """
         leftover = self.leftover
         return bool(leftover) and (leftover[0] < _NOT_ASCII or self.lexical.separation is not None)
@@ -170,7 +174,7 @@ class LexerState(NamedTuple):
 
 
 class _Lexer:
-    """The mutable lexer behind `LexerState`: its inner loop, one byte at a time."""
+    """The mutable lexer that implements `LexerState`: its inner loop, one byte at a time."""
 
     __slots__ = (
         "accepted",

@@ -1,4 +1,4 @@
-"""The lexical description of a language, compiled for fast look-up: kinds as numbers, sets and bit sets."""
+"""The lexical specification of a language, compiled for fast look-up: kinds as numbers, sets and bit sets."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from fimlsp.lexing.automata.dfa import DEAD
-from fimlsp.lexing.automata.paths import Paths
-from fimlsp.lexing.automata.separation import Separation
-from fimlsp.lexing.automata.shortest_words import ShortestWords
-from fimlsp.lexing.checked_parts import NO_KIND, Loops
-from fimlsp.lexing.lexis import Lexis
-from fimlsp.lexing.terminators import TerminatorModes
+from fimlsp.lexing.automata.dfa import DEAD, Dfa
+from fimlsp.lexing.automata.paths import Paths, Separation, ShortestWords
+from fimlsp.lexing.lexical_spec import NO_KIND, LexicalSpec
+from fimlsp.lexing.nesting import TerminatorModes
 
 NEWLINE, DEDENT = "NEWLINE", "DEDENT"
 
@@ -45,18 +42,42 @@ def remembered(
     return decorate
 
 
-class LexerTables:
-    """The lexeme kinds of a language, and how the lexer treats each.
+class Loops(dict[int, bytes]):
+    """For each state the bytes that lead back to it, computed on first use; none for *checked* states."""
 
-    `kinds` are the names of the DFA's kinds, then NEWLINE and DEDENT, which only a layout produces. `start`
-    is the mode stack at the start of a file, `unknown` that of code whose left side has not been read.
-    Lexemes that begin with a `quiet` byte leave a blank line blank. `skipped` kinds never reach the grammar;
-    `blank` kinds are allowed wherever the lexer reads them. `word_states` are the DFA states inside a word
-    that must be one of `words`, `counted_states` those inside a part of limited length, and `checked` is
-    their union. `loops[state]` are the bytes that change neither the state nor anything that is checked.
-    In the states `separated` a line may be cut. `always_viable` and `ends_line` are bit sets of kinds.
-    `separation` tells what may follow what, in a language without white space of its own; None in others.
-    `between` are texts that keep lexemes apart. `terminated` tells whether the layout is one of terminators.
+    __slots__ = ("_checked", "_rows")
+
+    def __init__(self, dfa: Dfa, checked: frozenset[int]) -> None:
+        super().__init__()
+        self._rows = dfa.rows
+        self._checked = checked
+
+    def __missing__(self, state: int) -> bytes:
+        row = () if state in self._checked else self._rows[state]
+        loops = self[state] = bytes(byte for byte, following in enumerate(row) if following == state)
+        return loops
+
+
+class LexerTables:
+    """The lexeme kinds of a language, with the lexer's treatment of each.
+
+    Attributes:
+        kinds: the names of the DFA's kinds, then NEWLINE and DEDENT, which only a layout produces.
+        start: the mode stack at the start of a file.
+        unknown: the mode stack of code whose left side has not been read.
+        quiet: bytes; lexemes that start with one of them leave a blank line blank.
+        skipped: kinds that never reach the grammar.
+        blank: kinds that are allowed wherever the lexer reads them.
+        word_states: the DFA states inside a word that must be one of `words`.
+        counted_states: the DFA states inside a part of limited length.
+        checked: the union of `word_states` and `counted_states`.
+        loops: for each state, the bytes that change neither the state nor a checked part.
+        separated: the states in which a line may be cut.
+        always_viable, ends_line: bit sets of kinds.
+        separation: the kinds that may follow each kind, in a language without white space of its own; else
+            None.
+        between: texts that keep lexemes apart.
+        terminated: True if the layout is one of terminators.
     """
 
     __slots__ = (
@@ -76,7 +97,6 @@ class LexerTables:
         "dfa",
         "ends_line",
         "kinds",
-        "lexis",
         "line_end",
         "line_joiner",
         "loops",
@@ -94,6 +114,7 @@ class LexerTables:
         "shortest_words",
         "skipped",
         "space",
+        "spec",
         "start",
         "terminated",
         "unknown",
@@ -102,64 +123,77 @@ class LexerTables:
         "words",
     )
 
-    def __init__(self, lexis: Lexis) -> None:
-        dfa = self.dfa = lexis.dfa
-        self.paths = Paths(dfa)
-        self.lexis = lexis
+    def __init__(self, spec: LexicalSpec) -> None:
+        self.spec = spec
+        self.dfa = spec.dfa
+        self.paths = Paths(spec.dfa)
         self.answers: dict[Callable[..., Any], Callable[..., Any]] = {}  # see `remembered`
-        self.start, self.unknown = lexis.start, lexis.unknown
-        self.kinds: tuple[str, ...] = (*dfa.kinds, NEWLINE, DEDENT)
-        self.newline = len(dfa.kinds)
+        self.start, self.unknown = spec.start, spec.unknown
+        self.brackets, self.delimiters = spec.brackets, spec.delimiters
+        self._number_kinds(spec)
+        self._take_layout(spec)
+        self._take_checked_parts(spec)
+        cuts = {byte: self._cuts_after(byte) for byte in spec.separators}
+        self.separators = bytes(byte for byte in spec.separators if cuts[byte])
+        self.separated = frozenset[int]().union(*cuts.values())
+        self._separate_lexemes(spec)
+
+    def _number_kinds(self, spec: LexicalSpec) -> None:
+        """Give the kinds numbers, and collect those with a role."""
+        self.kinds: tuple[str, ...] = (*spec.dfa.kinds, NEWLINE, DEDENT)
+        self.newline = len(spec.dfa.kinds)
         self.dedent = self.newline + 1
-        self.space, self.line_end = self._kind(lexis.space), self._kind(lexis.line_end)
-        self.comment, self.line_joiner = self._kind(lexis.comment), self._kind(lexis.line_joiner)
-        self.bad = self._kind(lexis.rejected)
-        if lexis.comment is not None and self.line_end == NO_KIND:
+        self.space, self.line_end = self._kind(spec.space), self._kind(spec.line_end)
+        self.comment, self.line_joiner = self._kind(spec.comment), self._kind(spec.line_joiner)
+        self.bad = self._kind(spec.rejected)
+        if spec.comment is not None and self.line_end == NO_KIND:
             raise ValueError(
-                f"The grammar of this language sees line ends, but not its comments ({lexis.comment}), "
-                f"which end with them. Call line ends {lexis.line_end}, or let the grammar have the "
-                f"comments too."
+                f"Cannot use this grammar: it has line ends, but not its comments ({spec.comment}), which "
+                f"end with them. Name line ends {spec.line_end}, or use comments in the grammar as well."
             )
-        self.mode_changers = frozenset(map(self._kind, lexis.mode_changers))
-        self.marks = frozenset(map(self._kind, lexis.marks))
-        self.brackets = lexis.brackets
-        unseen = tuple(map(self._kind, sorted(lexis.unseen)))
+        self.mode_changers = frozenset(map(self._kind, spec.mode_changers))
+        self.marks = frozenset(map(self._kind, spec.marks))
+        unseen = tuple(map(self._kind, sorted(spec.unseen)))
         skipped = (self.space, self.comment, self.line_end, self.line_joiner, *unseen)
         self.skipped = frozenset(skipped) - {NO_KIND}
-        self.delimiters = lexis.delimiters
-        self.offside = lexis.offside is not None
-        self.terminated = isinstance(lexis.start, TerminatorModes)
-        self.quiet = lexis.offside.blank if lexis.offside else frozenset[int]()
-        self.most_blocks = lexis.offside.most_blocks if lexis.offside else sys.maxsize
-        self.word_part, self.counted_part = lexis.word_part, lexis.counted_part
-        self.words = lexis.word_part.words
-        self.word_states, self.counted_states = lexis.word_part.states, lexis.counted_part.states
-        self.counted_kind = self._kind(lexis.counted_part.kind or None)
-        self.most_counted = lexis.counted_part.most
-        self.checked = self.word_states | self.counted_states
-        self.loops = Loops(dfa, self.checked)
-        cuts = {byte: self._cuts_after(byte) for byte in lexis.separators}
-        self.separators = bytes(byte for byte in lexis.separators if cuts[byte])
-        self.separated = frozenset[int]().union(*cuts.values())
         blank = (self.space, self.line_joiner, *unseen)
         self.blank = tuple(kind for kind in blank if kind != NO_KIND)
+        self.ends_line = sum(1 << kind for kind in (self.comment, self.line_end) if kind != NO_KIND)
+
+    def _take_layout(self, spec: LexicalSpec) -> None:
+        self.offside = spec.offside is not None
+        self.terminated = isinstance(spec.start, TerminatorModes)
+        self.quiet = spec.offside.blank if spec.offside else frozenset[int]()
+        self.most_blocks = spec.offside.most_blocks if spec.offside else sys.maxsize
+
+    def _take_checked_parts(self, spec: LexicalSpec) -> None:
+        self.word_part, self.counted_part = spec.word_part, spec.counted_part
+        self.words = self.word_part.words
+        self.word_states, self.counted_states = self.word_part.states, self.counted_part.states
+        self.counted_kind = self._kind(self.counted_part.kind or None)
+        self.most_counted = self.counted_part.most
+        self.checked = self.word_states | self.counted_states
+        self.loops = Loops(spec.dfa, self.checked)
+
+    def _separate_lexemes(self, spec: LexicalSpec) -> None:
+        """Find the texts that keep lexemes apart, in a language that may lack white space of its own."""
         self.separation: Separation | None = None
         self.between: tuple[bytes, ...] = (b"", b" ")
         free: Collection[int] = self.blank
         if self.space == NO_KIND and not self.offside:
-            self.separation = Separation(dfa, lexis.start.mode, self.skipped)
+            self.separation = Separation(spec.dfa, spec.start.mode, self.skipped)
             self.between = self.separation.separators
             free = self.separation.free
-        self.shortest_words = ShortestWords(dfa, None if self.separation is None else self.separation.ends)
+        ends = None if self.separation is None else self.separation.ends
+        self.shortest_words = ShortestWords(spec.dfa, ends)
         self.always_viable = sum(1 << kind for kind in free)
-        self.ends_line = sum(1 << kind for kind in (self.comment, self.line_end) if kind != NO_KIND)
 
     def _cuts_after(self, byte: int) -> frozenset[int]:
         """The states after *byte* in which a line may be cut."""
         return frozenset(state for row in self.dfa.rows if self._may_be_cut(state := row[byte]))
 
     def _may_be_cut(self, state: int) -> bool:
-        """Whether a lexeme that has been read up to *state* may as well end there."""
+        """True if a lexeme in *state* may end there, whatever follows."""
         row, first = self.dfa.rows[state], self.dfa.rows[self.dfa.starts[self.start.mode]]
         if self.dfa.accepts[state] in self.skipped:
             return all(following in (DEAD, other) for following, other in zip(row, first, strict=True))
@@ -173,8 +207,8 @@ class LexerTables:
         return [kind for kind in range(bits.bit_length()) if bits >> kind & 1]
 
     def too_deep(self, kinds: Sequence[int], open_at_end: int) -> bool:
-        """Whether brackets nest too deeply in *kinds*, given that *open_at_end* are open behind them."""
-        most = self.lexis.most_brackets
+        """True if brackets nest too deeply in *kinds*, given that *open_at_end* are open after them."""
+        most = self.spec.most_brackets
         if most is None or len(kinds) + open_at_end <= most:
             return False
-        return self.lexis.too_deep([self.kinds[kind] for kind in kinds], open_at_end)
+        return self.spec.too_deep([self.kinds[kind] for kind in kinds], open_at_end)

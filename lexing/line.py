@@ -1,12 +1,15 @@
-"""Reads a file as lines of lexemes, each independent of the others.
+"""Reads known text: one lexeme by maximal munch, or a file as lines of lexemes, independent of each other.
+
+`longest_match` is the fast path beside `lexer_state`: it need not stop at any byte, and skips long strings
+with regular expressions.
 
 A line here is one physical line, or several that a multi-line string or a line joiner connects. Brackets do
 not connect lines, so a line has the same lexemes in every context that is ordinary code at its start. That
 makes lines the unit of incremental work: a line is read again only when its own text changes.
 
-In a language with separators a line may also end behind one of them. So a line consists of *stretches*: text
-up to the next line end or separator, whatever that stands in. Where a stretch ends depends on the text there
-alone, not on where reading began. Most lines are one stretch; a string may connect several.
+In a language with separators a line may also end after one of them. So a line consists of *stretches*: text
+up to the next line end or separator, even inside a lexeme. The end of a stretch depends on the text there
+alone, not on the start of the reading. Most lines are one stretch; a string may connect several.
 """
 
 from __future__ import annotations
@@ -16,33 +19,120 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
-from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
-from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.longest_match import closing_delimiter
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
+from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
 """The most lines that brackets join into one."""
 
 MayFollow = Callable[[Sequence[int]], bool]
-"""Tells of a sequence of lexeme kinds whether all neighbours in it may stand side by side."""
+"""Given a sequence of lexeme kinds, returns True if all neighbours in it may be adjacent."""
 
+_HALF = 128
 _CHUNK = 1024
+_NO_BYTES: frozenset[int] = frozenset()
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = b"\r\n"
+
+
+def longest_match(lexical: LexerTables, state: int, data: bytes, position: int) -> tuple[int, int] | None:
+    """The kind and the end of the longest lexeme in *data* from *position* on, for a DFA in *state*.
+
+    None if there is no lexeme. Runs of bytes that do not change the state are skipped at once.
+    """
+    rows, accepts, word_states = lexical.dfa.rows, lexical.dfa.accepts, lexical.word_states
+    longest: tuple[int, int] | None = None
+    start, size, word = position, len(data), -1
+    while position < size:
+        following = rows[state][data[position]]
+        if not following:
+            break
+        if following in word_states:
+            word = position + 1 if word < 0 else word
+        elif word >= 0:
+            if data[word:position] not in lexical.words:
+                return None
+            word = -1
+        position += 1
+        if following == state:
+            position = byte_that_leaves(lexical, state)(data, position)
+        state = following
+        if accepts[state] >= 0:
+            longest = accepts[state], position
+    if longest is not None and longest[0] == lexical.counted_kind:
+        return None if lexical.counted_part.too_long(data[start : longest[1]], 0) else longest
+    return longest
+
+
+@remembered(4096)
+def byte_that_leaves(
+    lexical: LexerTables, state: int, forbidden: frozenset[int] = _NO_BYTES
+) -> Callable[[bytes, int], int]:
+    """A function find(data, start): the offset of the first byte that leaves *state* for good, or the end.
+
+    A byte that leaves the state is skipped as well if the next one leads back, as in a string with escapes.
+    The search stops at *forbidden* bytes. No lexeme ends in the skipped text unless *state* accepts it too.
+    """
+    rows, accepts = lexical.dfa.rows, lexical.dfa.accepts
+    allowed = [byte for byte in range(256) if byte not in forbidden]
+    leading: dict[int, list[int]] = {}
+    for byte in allowed:
+        leading.setdefault(rows[state][byte], []).append(byte)
+    loops = _any_of(bytes(leading.pop(state, ())))
+    excursions: dict[bytes, list[int]] = {}
+    for away, first in leading.items():
+        if away and accepts[away] < 0 and away not in lexical.word_states:
+            back = bytes(byte for byte in allowed if rows[away][byte] == state)
+            if back:
+                excursions.setdefault(back, []).extend(first)
+    detours = b"|".join(_any_of(bytes(first)) + _any_of(back) for back, first in excursions.items())
+    pattern = re.compile(rb"%s*(?:(?:%s)%s*)*" % (loops, detours or _any_of(b""), loops))
+
+    def find(data: bytes, start: int) -> int:
+        skipped = pattern.match(data, start)
+        assert skipped is not None
+        return skipped.end()
+
+    return find
+
+
+def _any_of(some: bytes) -> bytes:
+    """A pattern for one byte out of *some*, which compiles the sooner the shorter it is."""
+    if len(some) <= _HALF:
+        return b"[" + re.escape(some) + b"]" if some else b"(?!)"
+    others = bytes({*range(256)} - {*some})
+    return b"[^" + re.escape(others) + b"]" if others else b"(?s:.)"
+
+
+@remembered(4096)
+def closing_delimiter(lexical: LexerTables, state: int) -> bytes | None:
+    """The only delimiter that can end the lexeme read in *state*, if the lexeme may span lines; else None."""
+    endings = {
+        suffix
+        for kind in lexical.kinds_in(lexical.dfa.live[state])
+        if kind != lexical.bad and (suffix := lexical.shortest_words.suffix(state, kind)) is not None
+    }
+    return endings.pop() if any(endings == {delimiter} for delimiter in lexical.delimiters.span) else None
 
 
 @value(eq=False)
 class Line:
     """The lexemes of one line.
 
-    `size` is its length in bytes with the line end, `column` None if it is blank, `closers` the brackets it
-    closes but does not open and `openers` those it leaves open (both as closing brackets, outermost first
-    for openers). A `broken` line is lexically invalid; its other fields are empty. All this depends on the
-    first `reach` bytes of the text from its start on, or, if that is 0, on its first stretch alone. Lines are
-    compared by identity.
+    Lines are compared by identity.
+
+    Attributes:
+        size: its length in bytes with the line end.
+        kinds: the kinds of its lexemes that the grammar sees.
+        column: its indentation; None if it is blank.
+        closers: the brackets that it closes but does not open.
+        openers: the brackets that it leaves open, as closing brackets, outermost first.
+        broken: True if it is lexically invalid; then its other fields are empty.
+        reach: the number of bytes from its start on that all this depends on. If it is 0, that is the first
+            stretch alone.
     """
 
     size: int
@@ -55,12 +145,12 @@ class Line:
 
     @property
     def blank(self) -> bool:
-        """Whether the line has no lexeme."""
+        """True if the line has no lexeme."""
         return self.column is None and not self.broken
 
     @property
     def weight(self) -> int:
-        """About how many bytes of memory it takes."""
+        """Its approximate size in memory, in bytes."""
         return 300 + 8 * len(self.kinds)
 
 
@@ -74,7 +164,7 @@ def joined(lines: Sequence[Line]) -> Line:
 
 
 def n_joined(lines: Sequence[Line]) -> int:
-    """How many of the last of *lines* brackets join; 1 if these are not all opened there, or too many."""
+    """The number of last *lines* that brackets join; 1 if not all are opened there, or there are too many."""
     unmatched = 0
     for count, line in enumerate(reversed(lines[-MOST_JOINED:]), 1):
         unmatched -= len(line.openers)
@@ -119,7 +209,7 @@ class LineReader:
         )
 
     def lines(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Iterator[Line]:
-        """The lines of *data* from *start* on, each read when it is asked for, as in `read`."""
+        """The lines of *data* from *start* on, each read on demand, as in `read`."""
         known = self._lines.get
         while start < len(data):
             for text in self._stretches(data, start):
@@ -132,20 +222,20 @@ class LineReader:
     def joined(self, lines: Sequence[Line]) -> Line:
         """As `joined`; equal lines give the same object."""
         key = tuple(lines)
-        found = self._joined.get(key)
-        if found is None:
-            found = self._joined[key] = joined(key)
-        return found
+        line = self._joined.get(key)
+        if line is None:
+            line = self._joined[key] = joined(key)
+        return line
 
     def end_of_stretch(self, data: bytes, start: int) -> int:
-        """Where the line that begins at *start* may end at first."""
+        """The first possible end of the line that starts at *start*."""
         if self._stretch is None:
             return physical_end(data, start)
-        found = self._stretch.match(data, start)
-        return found.end() if found else len(data)
+        stretch = self._stretch.match(data, start)
+        return stretch.end() if stretch else len(data)
 
     def start_of_stretch(self, data: bytes, position: int) -> int:
-        """Where the stretch with *position* begins. O(its length)."""
+        """The start of the stretch with *position*. O(its length)."""
         start = max(data.rfind(bytes((end,)), 0, position) for end in self._ends) + 1
         if 0 < start == position:
             before = self.start_of_stretch(data, position - 1)
@@ -153,7 +243,7 @@ class LineReader:
         return start
 
     def may_end(self, data: bytes, position: int) -> bool:
-        """Whether a line may end at *position*, judging by the bytes before it."""
+        """True if a line may end at *position*, judging by the bytes before it."""
         return data[position - 1] in self._last_bytes
 
     def _stretches(self, data: bytes, start: int) -> list[bytes]:
@@ -162,15 +252,14 @@ class LineReader:
         chunk = data[start : start + _CHUNK]
         texts = chunk.splitlines(keepends=True) if self._stretch is None else self._stretch.findall(chunk)
         if start + len(chunk) < len(data):
-            texts = texts[:-1]  # it may go on
+            texts = texts[:-1]  # the last stretch may be longer
         return texts or [data[start : self.end_of_stretch(data, start)]]
 
     def read(self, data: bytes, start: int, may_follow: MayFollow | None = None) -> Line:
-        """The line of *data* that begins at *start*. O(line).
+        """The line of *data* that starts at *start*. O(line).
 
-        A line of several stretches is given up, as a broken one, where *may_follow* tells that neighbouring
-        lexemes never stand together. Behind a quote that was meant to close a string, it would else be read
-        up to the end of the text.
+        A line of several stretches counts as broken as soon as *may_follow* rejects neighbouring lexemes.
+        Otherwise, after a quote that was meant to close a string, it would be read up to the end of the text.
         """
         end = self.end_of_stretch(data, start)
         text = data[start:end]
@@ -183,7 +272,7 @@ class LineReader:
         lexer = start_of_line(self._lexical, self._lexical.unknown, None)
         line = self._read(data, start, end, lexer, may_follow)
         line_end = start + line.size
-        # Elsewhere a lexeme that the end of the text cuts off may go on behind the same stretch.
+        # The end of the text may cut off a lexeme that continues after the same stretch elsewhere.
         is_cut_off = line_end == len(data) and line_end > 0 and data[line_end - 1] in self._ends
         if not line.broken and not is_cut_off:
             self._remember(text, data[start:line_end], line)
@@ -231,10 +320,10 @@ class LineReader:
                 last = lexer.finish()
                 return _line(lexical, end - start, symbols + (last.symbols if last else []), end > first_end)
             if closing <= end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
-                found = data.find(delimiter, end)
-                if found < 0:
+                closing_at = data.find(delimiter, end)
+                if closing_at < 0:
                     return Line(first_end - start, broken=True, reach=sys.maxsize)
-                closing = found + len(delimiter)
+                closing = closing_at + len(delimiter)
             if end == len(data):
                 last = lexer.close()
                 if last is None or not last.lexer.modes.in_code or lexer.accepted == lexical.line_joiner:
@@ -244,7 +333,7 @@ class LineReader:
 
 
 def _may_end_line(lexical: LexerTables, byte: int) -> bool:
-    """Whether a line may end directly behind *byte*; a carriage return may be white space instead."""
+    """True if a line may end directly after *byte*; a carriage return may be white space instead."""
     following = {row[byte] for row in lexical.dfa.rows}
     return any(
         state in lexical.separated or lexical.dfa.accepts[state] == lexical.line_end for state in following
@@ -252,18 +341,18 @@ def _may_end_line(lexical: LexerTables, byte: int) -> bool:
 
 
 def physical_end(data: bytes, start: int) -> int:
-    """Where the physical line that begins at *start* ends, its line end included."""
-    found = _LINE_END.search(data, start)
-    return found.end() if found else len(data)
+    """The end of the physical line that starts at *start*, its line end included."""
+    line_end = _LINE_END.search(data, start)
+    return line_end.end() if line_end else len(data)
 
 
 def has_line_end(data: bytes, start: int, end: int) -> bool:
-    """Whether a line ends within `data[start:end]`."""
+    """True if a line ends within `data[start:end]`."""
     return data.find(b"\n", start, end) >= 0 or data.find(b"\r", start, end) >= 0
 
 
 def _pattern_of_stretches(separators: bytes) -> re.Pattern[bytes]:
-    """A stretch; a line end directly behind a separator belongs to it."""
+    """A stretch; a line end directly after a separator belongs to it."""
     marks = re.escape(separators)
     other = rb"[^\r\n%s]" % marks
     return re.compile(rb"%s*(?:[%s](?:\r\n|\n|\r)?|\r\n|\n|\r)|%s+\Z" % (other, marks, other))

@@ -1,4 +1,4 @@
-"""Dataclasses immutable by convention: mypy enforces it, run time does not, for speed.
+"""Dataclasses that are immutable by convention: mypy enforces it; for speed, run time does not.
 
 A frozen dataclass takes four times as long to construct, and a jump of the cursor constructs about a hundred.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: object) -> Callable[[T], T]:
-        """Stands in for the decorator of `typing_extensions`, which only type checkers need."""
+        """Replaces the decorator of `typing_extensions`, which only type checkers need."""
         return lambda decorator: decorator
 
 

@@ -5,160 +5,165 @@ from __future__ import annotations
 from functools import cached_property, partial
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.connect.connect import connect, read_up_to
-from fimlsp.quotient.connect.options import ConnectOptions
-from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, Document
+from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, ContextDocument
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.contexts.transitions import ContextTransitions
-from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
+from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
-from fimlsp.quotient.language.whole_text import Fault
-from fimlsp.quotient.recovery.mended_text import Mend
 from fimlsp.quotient.recovery.recovery import Recovery
-from fimlsp.quotient.states.checked_state import CheckedState, Finer, Surroundings, checked
+from fimlsp.quotient.recovery.repaired_text import TextRepair
+from fimlsp.quotient.states.checked_state import CheckedState, checked
+from fimlsp.quotient.states.faults import FinerLanguage, TextSides
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import OwnMiddles, State
 
 _LONG_TEXT = 100_000
-"""From so many bytes on the language's check reads a text before anything is decided about it.
+"""Texts of at least so many bytes are read by the language's check in advance.
 
-That takes some seconds for 100,000 lines, and can be interrupted there, but not where a text is written.
+That takes some seconds for 100,000 lines. It can be interrupted there, but not while a middle is written.
 """
 
 
 @value
 class Constraint:
-    """What may replace a part of a document.
+    """The texts that may replace a part of a document.
 
-    `start` is the state before any byte, or None if nothing connects the two contexts. `relaxed` tells what
-    had to be assumed because the file is broken elsewhere, in the order of the text; nothing if it is not.
+    `start` is the state before any byte, or None if no text connects the two contexts. `relaxed` lists the
+    repairs that were assumed because the file is broken elsewhere, in the order of the text.
     """
 
     start: State | None
-    relaxed: tuple[Mend, ...] = ()
+    relaxed: tuple[TextRepair, ...] = ()
 
     @property
     def ignored(self) -> tuple[Fault, ...]:
-        """What is wrong elsewhere and does not count, as far as any middle has met it yet."""
-        return self.start.around.known_to_be_ignored if isinstance(self.start, CheckedState) else ()
+        """Faults outside the middle that were encountered so far and are ignored."""
+        return self.start.sides.known_to_be_ignored if isinstance(self.start, CheckedState) else ()
 
     @property
     def connectable(self) -> bool:
-        """Whether there is a middle at all."""
+        """True if there is a middle at all."""
         return self.start is not None
 
 
-@value
-class _SameText:
-    """A document of the same text, in another language."""
-
-    document: Document
-
-    def follow(self, _: Document, edit: Replacement) -> bool:
-        """Edit it, too."""
-        self.document.edit(edit.start, edit.end, edit.text)
-        return True
-
-
-class EditedDocument(Document):
+class Document(ContextDocument):
     """A document with the constraint at any cursor."""
 
-    _is_known_to_check = False
+    def __init__(self, transitions: ContextTransitions, data: bytes) -> None:
+        super().__init__(transitions, data)
+        self._is_known_to_check = False
+        self._recovery: Recovery | None = None  # of the cursor's line, if it was broken when last used
+        self._finer_documents: dict[Language, ContextDocument] = {}  # the same text in finer languages
 
     @cached_property
     def _own_middles(self) -> OwnMiddles | None:
-        """The language, if it says itself what may stand between two texts."""
+        """The language, if it computes its middles itself."""
         language = self.tables.language
         return language if isinstance(language, OwnMiddles) else None
 
+    def edit(self, start: int, end: int, replacement: bytes) -> None:
+        """As in `ContextDocument`."""
+        super().edit(start, end, replacement)
+        for document in self._finer_documents.values():
+            document.edit(start, end, replacement)
+        recovery, self._recovery = self._recovery, None
+        if recovery is not None and recovery.follow(self, Replacement(start, end, replacement)):
+            self._recovery = recovery
+
     def prepare_check(self) -> None:
-        """Let the language's check, if it has one, read the text now; from then on it reads what changes."""
+        """Let the language's check, if any, read the text now. From then on it reads changed parts only."""
         check = self.tables.whole_text_check
         if check is not None and not self._is_known_to_check:
             check.faults(self.data)
             self._is_known_to_check = True
 
     def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
-        """What may replace `data[start:end]`. O(depth) once the lines around are known.
+        """The texts that may replace `data[start:end]`. O(depth) once the lines around are known.
 
-        If nothing may, the text is read as the valid one that it most nearly is, unless *relax* is off.
-        Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in, and in
+        If there are none, the text is read as the nearest valid one, unless *relax* is off. Unless it
+        *may_escape*, a middle stays in the brackets and blocks that both its ends are in. It also stays in
         the string or comment at the cursor, if any such middle exists (see `escape.py`).
 
         Raises:
-            ValueError: the cut is not within the text, or inside a character. Positions count bytes; one that
-                counts characters is wrong behind the first that is not ASCII.
+            ValueError: The cut is outside the text, or inside a character. Positions count bytes, not
+                characters.
         """
         for position in (start, end):
             if 0 <= position < len(self.data) and self.data[position] & 0xC0 == 0x80:
                 raise ValueError(
-                    f"the cut {start}:{end} is inside a character, of which byte {position} is a part"
+                    f"Cannot cut at {start}:{end}: byte {position} is inside a character. "
+                    "Count bytes, not characters."
                 )
         return self.middle_at_bytes(start, end, relax=relax, may_escape=may_escape)
 
     def middle_at_bytes(
         self, start: int, end: int, *, relax: bool = True, may_escape: bool = True
     ) -> Constraint:
-        """As `middle`, also for a cut inside a character: middles then supply the bytes that are missing.
+        """As `middle`, also for a cut inside a character: middles then supply the missing bytes.
 
         Raises:
-            ValueError: the cut is not within the text.
+            ValueError: The cut is outside the text.
         """
         if not 0 <= start <= end <= len(self.data):
-            raise ValueError(f"the cut {start}:{end} is not within a text of {len(self.data)} bytes")
+            raise ValueError(f"Cannot cut at {start}:{end}: the text has {len(self.data)} bytes.")
         options = ConnectOptions(forbid_escape=not may_escape)
-        if start >= len(BYTE_ORDER_MARK) or not self._may_be_marked(start):
-            return Constraint(*self._middle(start, end, options, relax))
+        if self._may_be_marked(start):
+            return self._middle_at_file_start(start, end, options, relax)
+        return Constraint(*self._middle(start, end, options, relax))
+
+    def _may_be_marked(self, start: int) -> bool:
+        """True if the text up to *start* may be a proper prefix of a byte order mark."""
+        is_prefix = start < len(BYTE_ORDER_MARK) and self.data.startswith(BYTE_ORDER_MARK[:start])
+        return is_prefix and self.tables.language.byte_order_mark
+
+    def _middle_at_file_start(self, start: int, end: int, options: ConnectOptions, relax: bool) -> Constraint:
+        """As `middle_at_bytes`, where a middle may complete a byte order mark."""
         mark = BYTE_ORDER_MARK
         right = self.data[end : end + len(mark)]
         parts = [mark[:size] for size in range(len(mark)) if right.startswith(mark[size:])]
-        parts = [part for part in parts if self._begins_at(end + len(mark) - len(part))]
-        found, relaxed = self._middle(0, end, options, relax and not parts)
-        state = FileStart(mark[:start], found, tuple(parts))
+        parts = [part for part in parts if self._is_file_from(end + len(mark) - len(part))]
+        unmarked, relaxed = self._middle(0, end, options, relax and not parts)
+        state = FileStart(mark[:start], unmarked, tuple(parts))
         return Constraint(state if state.viable else None, relaxed)
 
-    def _may_be_marked(self, start: int) -> bool:
-        """Whether the text up to *start* may be a prefix of a byte order mark."""
-        return self.tables.language.byte_order_mark and self.data.startswith(BYTE_ORDER_MARK[:start])
-
-    def _begins_at(self, position: int) -> bool:
-        """Whether the text from *position* on is a valid file."""
-        found = read_up_to(self, 0)
-        state = found and connect(self, position, *found, ConnectOptions())
+    def _is_file_from(self, position: int) -> bool:
+        """True if the text from *position* on is a valid file."""
+        before = read_up_to(self, 0)
+        state = before and connect(self, position, *before, ConnectOptions())
         return state is not None and state.complete
 
     def _middle(
         self, start: int, end: int, options: ConnectOptions, relax: bool
-    ) -> tuple[State | None, tuple[Mend, ...]]:
+    ) -> tuple[State | None, tuple[TextRepair, ...]]:
+        """The first state of the middles for `data[start:end]`, and the repairs that it assumes."""
         if self._own_middles is not None:
-            left, right, may_escape = self.data[:start], self.data[end:], not options.forbid_escape
-            own, replaced = self._own_middles.middle(left, right, may_escape=may_escape, relax=relax)
-            shifts = (0 if first < start else end - start for first, _, _ in replaced)
-            return own, tuple(
-                Mend(a + n, b + n, new) for n, (a, b, new) in zip(shifts, replaced, strict=True)
-            )
-        found = read_up_to(self, start)
-        state: State | None = None
-        if found is not None and not found[0].broken:
-            state = connect(self, end, *found, options)
-        relaxed: tuple[Mend, ...] = ()
+            return self._own_middle(self._own_middles, start, end, options, relax)
+        state = _connected(self, start, end, options)
         if state is None and relax:
-            state, relaxed = self._recovery(start, end).state(self, start, end, options)
-        if relaxed:
-            return state, relaxed  # names of a text that is broken elsewhere cannot be told apart
-        return self._checked(state, start, end, options, lenient=relax), relaxed
+            state, relaxed = self._recovery_at(start, end).state(self, start, end, options)
+            if relaxed:
+                return state, relaxed  # no check: names of a broken text are ambiguous
+        return self._checked(state, start, end, options, lenient=relax), ()
 
-    def _recovery(self, start: int, end: int) -> Recovery:
-        """The text as the valid one that it most nearly is; kept while a cursor stays in its line."""
-        for each in self.followers:
-            if isinstance(each, Recovery):
-                if each.serves(self, start, end):
-                    return each
-                self.followers.remove(each)
-                break
-        found = Recovery(self, start, end)
-        self.followers.append(found)
-        return found
+    def _own_middle(
+        self, language: OwnMiddles, start: int, end: int, options: ConnectOptions, relax: bool
+    ) -> tuple[State | None, tuple[TextRepair, ...]]:
+        """As `_middle`, computed by the *language*, whose offsets count *left* and *right* as one text."""
+        left, right, may_escape = self.data[:start], self.data[end:], not options.forbid_escape
+        state, spans = language.middle(left, right, may_escape=may_escape, relax=relax)
+        shifts = (0 if first < start else end - start for first, _, _ in spans)
+        return state, tuple(
+            TextRepair(first + shift, last + shift, text)
+            for shift, (first, last, text) in zip(shifts, spans, strict=True)
+        )
+
+    def _recovery_at(self, start: int, end: int) -> Recovery:
+        """The text as the nearest valid one; kept while a cursor stays in its line."""
+        if self._recovery is None or not self._recovery.serves(self, start, end):
+            self._recovery = None  # also if making the next one is interrupted
+            self._recovery = Recovery(self, start, end)
+        return self._recovery
 
     def _checked(
         self, state: State | None, start: int, end: int, options: ConnectOptions, *, lenient: bool
@@ -174,40 +179,41 @@ class EditedDocument(Document):
         needs_finer_before = partial(
             self.cached_for_suffix, end, "finer", partial(language.needs_finer_before, right)
         )
-        around = Surroundings(
+        sides = TextSides(
             check,
             (self.data[:start], right),
             state,
             partial(self.statement_start, start),
-            Finer(language.finer, partial(self._finer_state, start, end, options), needs_finer_before),
+            FinerLanguage(
+                language.finer, partial(self._finer_state, start, end, options), needs_finer_before
+            ),
             stays=options.forbid_escape,
             lenient=lenient,
         )
-        if language.needs_finer_behind(around.statement) or (not lenient and needs_finer_before()):
-            finer = around.finer(b"")
-            return None if finer is None and not lenient else checked(around, finer)
-        return checked(around)
+        if language.needs_finer_after(sides.statement) or (not lenient and needs_finer_before()):
+            finer = sides.finer_start(b"")
+            return None if finer is None and not lenient else checked(sides, finer)
+        return checked(sides)
 
     def _finer_state(self, start: int, end: int, options: ConnectOptions, language: Language) -> State | None:
-        """What may replace `data[start:end]` in *language*, which is one of `Language.finer`."""
-        document = self._in_finer(language)
-        found = read_up_to(document, start)
-        if found is None or found[0].broken:
-            return None
-        return connect(document, end, *found, options)
+        """The first state for `data[start:end]` in *language*, which is one of `Language.finer`."""
+        document = self._finer_documents.get(language)
+        if document is None:
+            document = ContextDocument(self.transitions.finer(language), self.data)
+            self._finer_documents[language] = document
+        return _connected(document, start, end, options)
 
-    def _in_finer(self, language: Language) -> Document:
-        """This text in *language*."""
-        for each in self.followers:
-            if isinstance(each, _SameText) and each.document.tables.language == language:
-                return each.document
-        document = Document(self.transitions.finer(language), self.data)
-        self.followers.append(_SameText(document))
-        return document
+
+def _connected(document: ContextDocument, start: int, end: int, options: ConnectOptions) -> State | None:
+    """The first state for `data[start:end]` by the grammar alone; None if the text before is broken."""
+    before = read_up_to(document, start)
+    if before is None or before[0].broken:
+        return None
+    return connect(document, end, *before, options)
 
 
 class Engine:
-    """Makes documents of one language, which share what was learnt about its lines.
+    """Makes documents of one language, which share their knowledge of its lines.
 
     Engines of equal languages share their tables, which are expensive to make, unless other *tables* are
     given.
@@ -218,9 +224,9 @@ class Engine:
         self.tables = tables or tables_of(language)
         self._transitions = ContextTransitions(self.tables)
 
-    def document(self, data: bytes) -> EditedDocument:
+    def document(self, data: bytes) -> Document:
         """A document with the UTF-8 text *data*.
 
         Its contexts are computed on demand, or at once by `prepare`.
         """
-        return EditedDocument(self._transitions, data)
+        return Document(self._transitions, data)

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.states.protocol import State
 
 
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
     """The verdict on *case*, which has the texts `left`, `middle` and `right`.
 
-    Its fields: `connectable`, `complete`, `viable_bytes`, `shortest` (None if not connectable), `relaxed`
-    (what would be assumed to connect them, each with `start`, `end` in bytes of both texts, and the `text`
-    that is read instead; None if connectable), `ignored` (what is wrong with one side alone, whatever the
-    middle, and so does not count where a completion is asked for, each with `start`, `end` and the `message`;
-    None if connectable), `setup_ms` (milliseconds for both contexts and their
-    connection), `feed_ms` (milliseconds for the middle alone). `shortest` is text, so it completes the viable
-    bytes up to their last whole character.
+    Fields of the verdict:
+
+    - `connectable`, `complete`, `viable_bytes`.
+    - `shortest`: a text that completes the viable bytes up to their last whole character; None if not
+      connectable.
+    - `relaxed`: the repairs that would connect the texts, each with `start` and `end` in bytes of both texts,
+      and the replacing `text`; None if connectable.
+    - `ignored`: the faults of one side alone, which completions ignore, each with `start`, `end` and
+      `message`; None if connectable.
+    - `setup_ms`: milliseconds for both contexts and their connection.
+    - `feed_ms`: milliseconds for the middle alone.
 
     Raises:
-        ValueError: A field is missing, is no text, or cannot be encoded; the message names it. Or the texts
-            are not accepted, and something in them is beyond what is read (see `Language.not_read`).
+        ValueError: A field is missing, is not text, or cannot be encoded; the message names it. Or the texts
+            are refused, and exceed a limit of the engine (see `Language.exceeded_limit`).
     """
     left, middle, right = (_field(case, name) for name in ("left", "middle", "right"))
     started = perf_counter()
@@ -32,7 +36,9 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     whole = start and start.feed(middle)
     viable = len(middle) if whole else longest_viable(start, middle) if start else 0
     fed = perf_counter()
-    if (whole is None or not whole.complete) and (beyond := engine.language.not_read(left + middle + right)):
+    if (whole is None or not whole.complete) and (
+        beyond := engine.language.exceeded_limit(left + middle + right)
+    ):
         raise ValueError(beyond)
     return {
         "connectable": start is not None,
@@ -46,22 +52,22 @@ def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]
     }
 
 
-def _assumed(document: EditedDocument, cursor: int) -> list[dict[str, object]]:
-    """What is assumed in the broken *document* for a middle at *cursor*."""
+def _assumed(document: Document, cursor: int) -> list[dict[str, object]]:
+    """The repairs of the broken *document* that a middle at *cursor* needs."""
     return [
-        {"start": mend.start, "end": mend.end, "text": mend.replacement.decode("utf-8", "replace")}
-        for mend in document.middle(cursor, cursor).relaxed
+        {"start": repair.start, "end": repair.end, "text": repair.replacement.decode("utf-8", "replace")}
+        for repair in document.middle(cursor, cursor).relaxed
     ]
 
 
-def _ignored(document: EditedDocument, cursor: int) -> list[dict[str, object]]:
-    """What is wrong with one side of the *document* alone and does not count for a middle at *cursor*."""
-    found = document.middle(cursor, cursor)
-    if found.start is not None:
-        _ = found.start.shortest_completion  # it meets what is wrong
+def _ignored(document: Document, cursor: int) -> list[dict[str, object]]:
+    """The faults of one side of the *document* alone, ignored for a middle at *cursor*."""
+    constraint = document.middle(cursor, cursor)
+    if constraint.start is not None:
+        _ = constraint.start.shortest_completion  # this encounters the faults
     return [
         {"start": fault.spans[0][0], "end": fault.spans[-1][1], "message": fault.message}
-        for fault in found.ignored
+        for fault in constraint.ignored
     ]
 
 

@@ -1,4 +1,4 @@
-"""Files of the cache folder: written whole or not at all, and read only if they are as they were written."""
+"""Files of the cache folder: written atomically, and read only if their checksum holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cache_folder() -> Path:
     """The cache folder: `XDG_CACHE_HOME` if it is set, otherwise where the platform keeps caches.
 
     Raises:
-        RuntimeError: the user has no home folder.
+        RuntimeError: The user has no home folder.
     """
     if chosen := os.environ.get("XDG_CACHE_HOME"):
         return Path(chosen) / "fimlsp"
@@ -27,28 +27,30 @@ def cache_folder() -> Path:
 
 
 def read_cached(path: Path, most: int) -> bytes:
-    """What `write_cached` wrote, at most *most* bytes. Never waits, as it would for a named pipe.
+    """The content that `write_cached` stored, at most *most* bytes. Never blocks, even on a named pipe.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is damaged, too large, or no regular file.
+        OSError: The file cannot be read.
+        ValueError: The file is damaged, too large, or not a regular file.
     """
     descriptor = os.open(path, _FLAGS)
     with os.fdopen(descriptor, "rb") as file:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode) or state.st_size > most + _DIGEST_BYTES:
-            raise ValueError(f"{path.name} is none of our files.")
+            raise ValueError(f"Cannot read {path.name}: not a cache file of fimlsp.")
         digest, content = file.read(_DIGEST_BYTES), file.read(most)
     if hashlib.sha256(content).digest() != digest:
-        raise ValueError(f"{path.name} is damaged.")
+        raise ValueError(f"Cannot read {path.name}: its checksum does not match.")
     return content
 
 
 def write_cached(path: Path, content: bytes) -> None:
-    """Write *content* behind its digest, under another name, and rename it: no reader sees half a file.
+    """Write the digest of *content* and *content* itself to a temporary file, then rename it to *path*.
+
+    So no reader sees half a file.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: The file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:

@@ -1,20 +1,129 @@
-"""Compiles the terminals of a language into one minimal DFA over bytes.
+"""Compiles the terminals of a language into one minimal DFA over bytes, and caches it on disk.
 
-The DFA serves all modes of the lexer: each mode has its own start state, and the states behind are shared.
+The terminals are data: for each mode of the lexer a tuple of rules, each a kind of lexeme with a regular
+expression. Thompson's construction ("Regular Expression Search Algorithm", CACM 11(6), 1968) makes an NFA of
+them, which the subset construction and a minimisation turn into the DFA. It serves all modes of the lexer:
+each mode has its own start state, and the modes share all other states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from fimlsp.lexing.automata.nfa import Nfa, Terminals, byte_classes, thompson
+from fimlsp.lexing.automata.cached_files import cache_folder, read_cached, write_cached
+from fimlsp.lexing.automata.regex import Choice, Many, OneByte, Regex, Sequence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """States that what `pattern` matches is a lexeme of kind `kind`. Rules are compared by identity."""
+
+    kind: str
+    pattern: Regex
+
+
+@dataclass(frozen=True, slots=True)
+class Terminals:
+    """All lexemes of a language, by mode of the lexer.
+
+    If two kinds match the same bytes, the first one wins.
+    """
+
+    modes: Mapping[str, tuple[Rule, ...]] = field(hash=False)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the kinds, in the order of their first rules; a kind's number is its index."""
+        return tuple(dict.fromkeys(rule.kind for rules in self.modes.values() for rule in rules))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nfa:
+    """A nondeterministic finite automaton over bytes. Its states are the integers from 0."""
+
+    edges: list[list[tuple[frozenset[int], int]]] = field(default_factory=list)
+    """For each state its edges: a set of bytes and the state that they lead to."""
+    epsilons: list[list[int]] = field(default_factory=list)
+    """For each state the targets of its epsilon edges, which read nothing."""
+    accepts: dict[int, int] = field(default_factory=dict)
+    """The kind accepted by each accepting state."""
+    starts: dict[str, list[int]] = field(default_factory=dict)
+    """The start states of each mode."""
+
+    def closure(self, states: list[int]) -> frozenset[int]:
+        """The epsilon closure of the states, without those that neither have a byte edge nor accept."""
+        reached, pending = set(states), list(states)
+        while pending:
+            fresh = [state for state in self.epsilons[pending.pop()] if state not in reached]
+            reached.update(fresh)
+            pending.extend(fresh)
+        return frozenset(state for state in reached if self.edges[state] or state in self.accepts)
+
+
+def thompson(terminals: Terminals) -> Nfa:
+    """The NFA of all modes. A rule that occurs in several modes is built once, and they share its states."""
+    nfa = Nfa()
+    numbers = {kind: number for number, kind in enumerate(terminals.kinds)}
+    entries: dict[Rule, int] = {}
+    for mode, rules in terminals.modes.items():
+        for rule in rules:
+            if rule not in entries:
+                entries[rule] = _state(nfa)
+                nfa.accepts[_extend(nfa, entries[rule], rule.pattern)] = numbers[rule.kind]
+        nfa.starts[mode] = [entries[rule] for rule in rules]
+    return nfa
+
+
+def byte_classes(nfa: Nfa) -> bytes:
+    """The class of each of the 256 bytes. Bytes of one class label exactly the same edges."""
+    sets = {members for edges in nfa.edges for members, _ in edges}
+    classes: dict[tuple[bool, ...], int] = {}
+    signatures = (tuple(byte in members for members in sets) for byte in range(256))
+    return bytes(classes.setdefault(signature, len(classes)) for signature in signatures)
+
+
+def _state(nfa: Nfa) -> int:
+    """Add a state."""
+    nfa.edges.append([])
+    nfa.epsilons.append([])
+    return len(nfa.edges) - 1
+
+
+def _extend(nfa: Nfa, source: int, pattern: Regex) -> int:
+    """Add states that read `pattern` from `source` on; returns the last one.
+
+    No new edge leads back to `source`.
+    """
+    match pattern:
+        case OneByte(members):
+            target = _state(nfa)
+            nfa.edges[source].append((members, target))
+        case Sequence(parts):
+            target = source
+            for part in parts:
+                target = _extend(nfa, target, part)
+        case Choice(options):
+            ends = [_extend(nfa, source, option) for option in options]
+            target = _state(nfa)
+            for end in ends:
+                nfa.epsilons[end].append(target)
+        case Many(body):
+            target = _state(nfa)
+            nfa.epsilons[source].append(target)
+            nfa.epsilons[_extend(nfa, target, body)].append(target)
+    return target
+
 
 DEAD = 0
 """The state from which no accepting state can be reached."""
 
-_APART = -2  # no kind
+_APART = -2  # the label of a state that is never merged; not a kind
 Rows = list[tuple[int, ...]]
 
 
@@ -60,7 +169,7 @@ class Dfa:
 
 
 def compile_terminals(terminals: Terminals) -> CompactDfa:
-    """The minimal DFA of the terminals. Takes seconds for a whole language; see `table_cache`."""
+    """The minimal DFA of the terminals. Takes seconds for a whole language; see `cached`."""
     nfa = thompson(terminals)
     classes = byte_classes(nfa)
     rows, accepts, starts = _subsets(nfa, classes)
@@ -78,7 +187,7 @@ def minimised(
 ) -> CompactDfa:
     """The minimal DFA that is equivalent to the one with these parts, whose state 0 is `DEAD`.
 
-    The state *apart* is not merged with any other, even if nothing tells them apart.
+    The state *apart* is never merged, even with an equivalent state.
     """
     labels = [_APART if state == apart else kind for state, kind in enumerate(accepts)]
     block = _equivalent(rows, labels)
@@ -114,7 +223,7 @@ def _subsets(nfa: Nfa, classes: bytes) -> tuple[Rows, list[int], dict[str, int]]
 
 
 def _winner(nfa: Nfa, subset: frozenset[int]) -> int:
-    """The kind that a set of NFA states accepts: of several the one declared first, -1 if there is none."""
+    """The kind that a set of NFA states accepts: the first declared of several, -1 for none."""
     return min((nfa.accepts[state] for state in subset if state in nfa.accepts), default=-1)
 
 
@@ -170,3 +279,80 @@ def _live(rows: tuple[tuple[int, ...], ...], accepts: tuple[int, ...]) -> tuple[
             live[source] |= live[state]
         pending.extend(grown)
     return tuple(live)
+
+
+LARGEST_FILE = 1 << 26
+"""Size limit in bytes; the DFA of a whole language takes 0.6 MB."""
+
+_DAMAGED = "Cannot read the stored automaton: it is damaged. Delete the file to rebuild it."
+
+
+def cached(key: str, build: Callable[[], CompactDfa]) -> CompactDfa:
+    """The DFA stored under `key`, a file name. If it cannot be read, it is built and stored.
+
+    A missing, damaged or read-only cache costs time but is never an error.
+    """
+    with suppress(OSError, RuntimeError, ValueError):
+        return _load(read_cached(cache_folder() / key, LARGEST_FILE))
+    automaton = build()
+    with suppress(OSError, RuntimeError):
+        write_cached(cache_folder() / key, _dump(automaton))
+    return automaton
+
+
+def _dump(automaton: CompactDfa) -> bytes:
+    """Serialise: size of header, JSON header, byte classes, rows of 16-bit numbers."""
+    header = {
+        "accepts": automaton.accepts,
+        "live": automaton.live,
+        "starts": automaton.starts,
+        "kinds": automaton.kinds,
+    }
+    text = json.dumps(header).encode()
+    rows = _little_endian(array("H", [target for row in automaton.rows for target in row]))
+    return len(text).to_bytes(4, "little") + text + automaton.classes + rows.tobytes()
+
+
+def _load(body: bytes) -> CompactDfa:
+    """Deserialise the output of `_dump`.
+
+    Raises:
+        ValueError: The content is damaged.
+    """
+    text_end = 4 + int.from_bytes(body[:4], "little")
+    classes_end = text_end + 256
+    classes = body[text_end:classes_end]
+    try:
+        header = json.loads(body[4:text_end])
+        accepts, live, kinds = (tuple(header[name]) for name in ("accepts", "live", "kinds"))
+        starts = dict(header["starts"])
+        width = max(classes) + 1
+        cells = _little_endian(array("H", body[classes_end:])).tolist()
+        rows = tuple(tuple(cells[start : start + width]) for start in range(0, len(cells), width))
+        is_sound = (
+            len(classes) == 256
+            and len(rows) == len(accepts) == len(live)
+            and len(cells) == len(rows) * width
+            and max(cells, default=0) < len(rows)
+            and _are_within(accepts, -1, len(kinds))
+            and _are_within(live, 0, 1 << len(kinds))
+            and _are_within(starts.values(), 0, len(rows))
+            and all(isinstance(name, str) for name in kinds)
+        )
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError(_DAMAGED) from error
+    if not is_sound:
+        raise ValueError(_DAMAGED)
+    return CompactDfa(classes, rows, accepts, live, starts, kinds)
+
+
+def _are_within(numbers: Iterable[object], first: int, end: int) -> bool:
+    """True if *numbers* are whole numbers from *first* to before *end*."""
+    return all(type(number) is int and first <= number < end for number in numbers)
+
+
+def _little_endian(numbers: array[int]) -> array[int]:
+    """Convert the numbers to the byte order of the file, or back."""
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers

@@ -1,22 +1,156 @@
-"""The DFA of what a backtracking matcher finds: of several matches the first one, not the longest.
+"""The DFA of a backtracking matcher, which finds the first of several matches, not the longest.
 
-The states of the subset construction are lists of threads in the order in which the matcher prefers them. A
-thread that accepts cuts off those behind it. So the longest prefix that the DFA accepts is exactly the match
-of the backtracking search (as in RE2: Cox, "Regular Expression Matching in the Wild", 2010).
+Regular expressions are first compiled to a program, a list of steps. Where a program can continue in several
+ways, it prefers the earlier one (Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009,
+after Pike and Thompson).
 
-Look-behinds run beside the threads and start anew at every character. A look-ahead is an obligation of the
-thread that met it. A lexeme is accepted although an obligation may still fail; if it then fails, a longer
-lexeme of the kind *rejected* replaces it, which means that nothing was found. This is right only if the
-expression had no other way to match. If it had one, the expression is refused.
+The states of the subset construction are lists of threads, in the order of preference. A thread that accepts
+cuts off those after it. So the longest prefix that the DFA accepts is the match of the backtracking search,
+as in RE2 (Cox, "Regular Expression Matching in the Wild", 2010).
+
+Look-behinds run beside the threads and start anew at every character. A look-ahead is an obligation of its
+thread. A lexeme is accepted although an obligation may still fail. If it then fails, a longer lexeme of the
+kind *rejected* replaces the accepted one and reports that nothing matched. This is right only if the
+expression had no other way to match; expressions with another way are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from fimlsp.lexing.automata.dfa import DEAD, CompactDfa, minimised
-from fimlsp.lexing.automata.program import Accept, Again, Ahead, Behind, Bytes, Done, Program, Split
+from fimlsp.lexing.automata.regex import Choice, Many, OneByte, Range, Regex, code_points
+from fimlsp.lexing.automata.regex import Sequence as Concatenation
+
+
+class ProgramTooLargeError(ValueError):
+    """The program of a regular expression has too many steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Read one byte; `table` maps each byte that is possible to the next step."""
+
+    table: dict[int, int] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Continue with any of `targets`, preferring earlier ones; without targets, fail."""
+
+    targets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The end of a loop's body: repeat from `head`, or continue with `exit` if the body read nothing."""
+
+    head: int
+    exit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The lexeme ends here and is of `kind`."""
+
+    kind: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of a look-around or of a watched word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Continue with `target` if the text from here matches the program at `body`; `negative` inverts it."""
+
+    body: int
+    negative: bool
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Continue with `target` if the text up to here matches look-behind `number`; `negative` inverts it."""
+
+    number: int
+    negative: bool
+    target: int
+
+
+Step: TypeAlias = Bytes | Split | Again | Accept | Done | Ahead | Behind
+
+
+@dataclass(slots=True)
+class LookBehind:
+    """A look-behind of exactly `width` characters: its program from `body` to the step `end`."""
+
+    width: int
+    body: int
+    end: int
+
+
+class Program:
+    """The steps of all lexemes of a language. Steps are added from the end of an expression to its start.
+
+    `look_behinds` are the look-behinds of all expressions, which run beside them. At most *most* steps are
+    allowed.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.steps: list[Step] = []
+        self.look_behinds: list[LookBehind] = []
+        self._most = most
+        self._readers: dict[tuple[Sequence[Range], int], int] = {}
+
+    def add(self, step: Step) -> int:
+        """Add a step; returns its number.
+
+        Raises:
+            ProgramTooLargeError: The program has too many steps.
+        """
+        if len(self.steps) >= self._most:
+            raise ProgramTooLargeError(f"more than {self._most} steps")
+        self.steps.append(step)
+        return len(self.steps) - 1
+
+    def choice(self, targets: Iterable[int]) -> int:
+        """Any of *targets*, preferring earlier ones."""
+        return self.add(Split(tuple(targets)))
+
+    def character(self, ranges: tuple[Range, ...], target: int) -> int:
+        """Read one character of the ascending *ranges*, then continue with *target*."""
+        key = ranges, target
+        if key not in self._readers:
+            self._readers[key] = self._reader(code_points(ranges), target, {})
+        return self._readers[key]
+
+    def _reader(self, regex: Regex, target: int, known: dict[int, int]) -> int:
+        """A step that reads *regex*, a tree of `code_points`, whose branches differ in their first bytes."""
+        if id(regex) not in known:
+            table: dict[int, int] = {}
+            for members, rest in _branches(regex):
+                after = target if rest is None else self._reader(rest, target, known)
+                table.update(dict.fromkeys(members, after))
+            known[id(regex)] = self.add(Bytes(table))
+        return known[id(regex)]
+
+
+def _branches(regex: Regex) -> Iterable[tuple[frozenset[int], Regex | None]]:
+    match regex:
+        case Choice(options):
+            for option in options:
+                yield from _branches(option)
+        case Concatenation((OneByte(members), Concatenation(()))):
+            yield members, None
+        case Concatenation((OneByte(members), rest)):
+            yield members, rest
+        case Concatenation() | OneByte() | Many():
+            raise AssertionError("not a tree of code points")
+
 
 NOTHING = -1
 """The kind of a state that accepts nothing."""
@@ -35,7 +169,7 @@ class LookAroundError(ValueError):
 
 
 Obligation = tuple[bool, frozenset[int]]
-"""A look-ahead that is not decided yet: whether it is negative, and the steps that it has reached."""
+"""An undecided look-ahead: its sign (True for a negative one), and the steps that it has reached."""
 
 Obligations = frozenset[Obligation]
 NO_OBLIGATIONS: Obligations = frozenset()
@@ -58,9 +192,9 @@ class Thread:
 class ThreadList:
     """A state of the subset construction.
 
-    `threads` are in the order of preference, `watched` the steps of look-behinds and watched words, `read`
-    the number of characters so far, counted only as far as look-behinds reach, and `matched` whether anything
-    has been accepted on the way here.
+    `threads` are in the order of preference, and `watched` are the steps of look-behinds and watched words.
+    `read` is the number of characters so far, counted only as far as look-behinds reach. `matched` is True if
+    anything has been accepted on the way here.
     """
 
     threads: tuple[Thread, ...]
@@ -71,11 +205,11 @@ class ThreadList:
 
 @dataclass(frozen=True, slots=True)
 class Lexemes:
-    """What to compile: a program, and for each kind the words that make it another kind.
+    """The input of the compiler: a program, and for each kind the words that belong to another kind.
 
-    `starts` are where the kinds begin, in the order of preference; `names` what they are called. `words`
-    maps a kind to watched words, each with its first step, its last, and the kind it is; `rejected` is the
-    kind of what is never valid.
+    `starts` are the first steps of the kinds, in the order of preference, and `names` their names. `words`
+    maps a kind to watched words, each as its first step, its last step, and its kind. `rejected` is the kind
+    of text that is never valid.
     """
 
     program: Program
@@ -88,10 +222,10 @@ class Lexemes:
 def leftmost_first(lexemes: Lexemes, mode: str, check: Callable[[int], None]) -> CompactDfa:
     """The minimal DFA of *lexemes*, with one start state for *mode*.
 
-    *check* is told the number of states now and then, and may raise.
+    *check* receives the number of states from time to time, and may raise to stop the construction.
 
     Raises:
-        LookAroundError: a look-around asks for more than an automaton can know.
+        LookAroundError: A look-around needs more than an automaton can know.
     """
     return _Subsets(lexemes, check).build(mode)
 
@@ -101,24 +235,24 @@ class _Subsets:
         self.lexemes = lexemes
         self.check = check
         self.steps = lexemes.program.steps
-        self.behind = lexemes.program.behind
-        self.widest = max((one.width for one in self.behind), default=0)
+        self.look_behinds = lexemes.program.look_behinds
+        self.widest = max((one.width for one in self.look_behinds), default=0)
         self.looks_ahead = any(isinstance(step, Ahead) for step in self.steps)
-        self.always = self._reached({one.body for one in self.behind})
+        self.always = self._reached({one.body for one in self.look_behinds})
         self.kind_of: dict[int, int] = {
             n: step.kind for n, step in enumerate(self.steps) if isinstance(step, Accept)
         }
         self.closures: dict[int, frozenset[int]] = {}
 
     def build(self, mode: str) -> CompactDfa:
-        """Make all states, then merge those that are equivalent."""
+        """Make all states, then merge equivalent ones."""
         classes, members = _byte_classes(self.steps)
         words = {first for watched in self.lexemes.words.values() for first, *_ in watched}
         watched = self._reached(words) | self.always
         start = self._closed([(Thread(step), False) for step in self.lexemes.starts], watched, 0, False)
         first = ThreadList(start[0], watched, 0, False)
         empty = ThreadList((), frozenset(), 0, False)
-        # The start means that nothing has been read, so it is no state within a lexeme.
+        # At the start nothing has been read, so it must differ from all states within a lexeme.
         numbers = {(empty, NOTHING): DEAD, (first, _START): 1}
         pending = [(empty, NOTHING), (first, _START)]
         rows: list[tuple[int, ...]] = []
@@ -159,7 +293,7 @@ class _Subsets:
     def _moved(self, state: ThreadList, byte: int) -> tuple[list[tuple[Thread, bool]], Thread | None]:
         """The threads after *byte*, not yet followed, and a match whose look-ahead has failed.
 
-        With each thread comes whether it has matched before and still waits.
+        Each thread comes with True if it has matched before and still waits.
         """
         moved: list[tuple[Thread, bool]] = []
         revoked: Thread | None = None
@@ -178,7 +312,7 @@ class _Subsets:
                     raise LookAroundError(self.kind_of[revoked.step], _TOO_EARLY)
                 revoked, waits = None, True
                 if not obligations:
-                    break  # it has matched, so what comes behind it does not count
+                    break  # it has matched, so later threads do not count
                 moved.append((Thread(thread.step, obligations, thread.contested), True))
         return moved, revoked
 
@@ -202,31 +336,31 @@ class _Subsets:
         self, moved: Sequence[tuple[Thread, bool]], watched: frozenset[int], read: int, matched: bool
     ) -> tuple[tuple[Thread, ...], int]:
         """The threads that *moved* lead to without reading, and the kind accepted there."""
-        found: dict[Thread, None] = {}
+        threads: dict[Thread, None] = {}
         label = NOTHING
         waits = False
         for seed, is_matched in moved:
             if is_matched:
-                found[seed] = None
+                threads[seed] = None
                 waits = True
                 continue
-            for thread in self._followed(seed, watched, read, found):
+            for thread in self._followed(seed, watched, read, threads):
                 if thread.step not in self.kind_of:
-                    found[thread] = None
+                    threads[thread] = None
                     continue
                 if label == NOTHING:
                     if waits:
                         raise LookAroundError(self.kind_of[thread.step], _TOO_EARLY)
                     label = self._kind(thread.step, watched)
                 if not thread.obligations:
-                    return tuple(map(self._contested, found)), label
+                    return tuple(map(self._contested, threads)), label
                 if not all(negative for negative, _ in thread.obligations):
-                    raise LookAroundError(self.kind_of[thread.step], "asks what comes behind its end")
-                found[Thread(thread.step, thread.obligations, matched)] = None
-        return tuple(found), label
+                    raise LookAroundError(self.kind_of[thread.step], "looks at the text after its end")
+                threads[Thread(thread.step, thread.obligations, matched)] = None
+        return tuple(threads), label
 
     def _contested(self, thread: Thread) -> Thread:
-        """*thread*, where another one matches as well."""
+        """*thread*, marked as contested if it waits, because another thread matches as well."""
         waits = thread.step in self.kind_of
         return Thread(thread.step, thread.obligations, contested=True) if waits else thread
 
@@ -239,11 +373,11 @@ class _Subsets:
         return kind
 
     def _followed(
-        self, seed: Thread, watched: frozenset[int], read: int, found: Mapping[Thread, None]
+        self, seed: Thread, watched: frozenset[int], read: int, known: Mapping[Thread, None]
     ) -> Iterator[Thread]:
         """The threads that *seed* leads to without reading: at steps that read or accept, best first."""
         stack: list[tuple[int, Obligations, frozenset[int]]] = [(seed.step, seed.obligations, frozenset())]
-        visited = {(thread.step, thread.obligations) for thread in found}
+        visited = {(thread.step, thread.obligations) for thread in known}
         while stack:
             number, open_, entered = stack.pop()
             if (number, open_) in visited:
@@ -267,9 +401,9 @@ class _Subsets:
                     elif not negative:
                         stack.append((target, open_, entered))
                 case Behind(index, negative, target):
-                    if self.behind[index].width > read:
-                        raise LookAroundError(self._kind_ahead(target), "asks what comes before it")
-                    if (self.behind[index].end in watched) != negative:
+                    if self.look_behinds[index].width > read:
+                        raise LookAroundError(self._kind_ahead(target), "looks at the text before it")
+                    if (self.look_behinds[index].end in watched) != negative:
                         stack.append((target, open_, entered))
 
     def _kind_ahead(self, start: int) -> int:
@@ -303,7 +437,7 @@ class _Subsets:
         return self._reached(targets)
 
     def _reached(self, steps: set[int]) -> frozenset[int]:
-        """The steps that *steps* lead to without reading, in no order; there are no look-arounds here."""
+        """The steps that *steps* lead to without reading, in no order; programs of look-arounds nest none."""
         waiting, seen = list(steps), set(steps)
         while waiting:
             step = self.steps[waiting.pop()]
@@ -316,10 +450,10 @@ class _Subsets:
 
 
 def _byte_classes(steps: Sequence[object]) -> tuple[bytes, list[int]]:
-    """The class of each byte, and one byte of each class: bytes of a class go the same ways."""
+    """The class of each byte, and one byte of each class: bytes of a class lead to the same steps."""
     tables = [step.table for step in steps if isinstance(step, Bytes)]
     classes: dict[tuple[object, ...], int] = {}
-    found = bytearray()
+    class_of = bytearray()
     members: list[int] = []
     for byte in range(256):
         leads = 0 if byte < 0x80 else 1 if byte >= 0xC0 else 2
@@ -327,5 +461,5 @@ def _byte_classes(steps: Sequence[object]) -> tuple[bytes, list[int]]:
         if signature not in classes:
             classes[signature] = len(classes)
             members.append(byte)
-        found.append(classes[signature])
-    return bytes(found), members
+        class_of.append(classes[signature])
+    return bytes(class_of), members

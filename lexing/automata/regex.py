@@ -1,7 +1,7 @@
 """Regular expressions over bytes, as a small algebra.
 
 An expression is a tree of four node types, built by the functions below. Wherever they expect an expression
-they also take a plain string, which stands for its UTF-8 bytes.
+they also take a plain string, which means its UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _intersection(ranges: Iterable[Range], window: Range) -> tuple[Range, ...]:
 
 
 def _regex(part: Part) -> Regex:
-    """The part itself, or the expression that a string stands for."""
+    """The part itself, or the expression for a string."""
     if isinstance(part, str):
         return Sequence(tuple(OneByte(frozenset((byte,))) for byte in part.encode()))
     return part

@@ -1,6 +1,6 @@
-"""Finds the lexemes that straddle the end of the middle, where the right context begins.
+"""Finds the lexemes that straddle the end of the middle, where the right context starts.
 
-From the state of the DFA at the end of the middle, the right context is read deterministically: the current
+From the state of the DFA at the end of the middle, the right context is read deterministically. The current
 lexeme ends somewhere in it, and the lexemes after that are a function of the offset alone. Over all states of
 the DFA there are few different ends (a median of 5 in Melcer et al. 2024, arXiv 2402.17988, section V).
 """
@@ -13,9 +13,8 @@ from functools import lru_cache
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
-from fimlsp.lexing.line import has_line_end
-from fimlsp.lexing.longest_match import byte_that_leaves, closing_delimiter
-from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.line import byte_that_leaves, closing_delimiter, has_line_end
+from fimlsp.lexing.nesting import ModeStack
 from fimlsp.lexing.values import value
 
 _LINE_FEED, _RETURN = b"\n\r"
@@ -29,7 +28,7 @@ class BoundaryLexeme:
     """One way in which the lexeme at the end of the middle may continue in the right context.
 
     `kind` is the kind of the lexeme that straddles the end, or None if the last lexeme ends with the middle.
-    The next lexeme begins `offset` bytes after the cursor. This is possible if the middle ends inside
+    The next lexeme starts `offset` bytes after the cursor. This is possible if the middle ends inside
     `modes`, with the DFA in one of `states`. If these states are inside a checked word, `word` is the part of
     it in the right context.
     """
@@ -69,11 +68,11 @@ def boundary_lexemes(
 
 
 def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[int, ...]]:
-    """The ends of lexemes that begin in *start* and straddle the cursor, with the states leading there.
+    """The ends of lexemes that start in *start* and straddle the cursor, with the states leading there.
 
     The states are those after the first byte of the right context.
     """
-    found: dict[tuple[int, int], tuple[int, ...]] = {}
+    states_by_end: dict[tuple[int, int], tuple[int, ...]] = {}
     lexical, data, cursor = runs.lexical, runs.data, runs.cursor
     if cursor < len(data):
         absent = runs.absent_delimiters()
@@ -82,8 +81,8 @@ def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[
                 continue
             end = runs.end(state)
             if end is not None and end[0] not in (lexical.bad, lexical.space):
-                found[end] = (*found.get(end, ()), state)
-    return found
+                states_by_end[end] = (*states_by_end.get(end, ()), state)
+    return states_by_end
 
 
 class BoundaryLexer:
@@ -98,7 +97,7 @@ class BoundaryLexer:
         self.last: dict[bytes, int] = {}  # the last occurrence of a delimiter from the cursor on
 
     def end_of(self, state: int) -> End:
-        """The end of the lexeme that is read in *state* when the right context begins."""
+        """The end of the lexeme that is read in *state* when the right context starts."""
         data, cursor = self.data, self.cursor
         following = self.lexical.dfa.rows[state][data[cursor]] if cursor < len(data) else 0
         return self.end(following) if following else None
@@ -113,59 +112,59 @@ class BoundaryLexer:
         if self._is_unclosed(state, position + 1):
             return self.lexical.bad, len(data) - position
         path: list[tuple[int, int, int]] = []
-        found: End = None
-        word = -1  # the offset of a checked word that begins in the right context; -1 outside of one
+        end: End = None
+        word = -1  # the offset of a checked word that starts in the right context; -1 outside of one
         while True:
             if len(path) % EVERY == EVERY - 1:
                 checkpoint()
             here = state, position
             if here in self.known:
-                found = self.known[here]
+                end = self.known[here]
                 break
             if data[position] in self.forbidden:
-                found = self.lexical.bad, position + 1 - self.cursor
+                end = self.lexical.bad, position + 1 - self.cursor
                 break
             if word >= 0 or state in word_states:
                 if self._is_no_word(state, word, position):
-                    found = self.lexical.bad, position + 1 - self.cursor
+                    end = self.lexical.bad, position + 1 - self.cursor
                     break
                 word = self._word_at(state, word, position)
             position += 1
             if position < len(data) and rows[state][data[position]] == state:
                 if self._is_unclosed(state, position):
-                    found = self.lexical.bad, len(data) - self.cursor
+                    end = self.lexical.bad, len(data) - self.cursor
                     break
                 position = byte_that_leaves(self.lexical, state, self.forbidden)(data, position)
             path.append((*here, position))
             if position == len(data) or not rows[state][data[position]]:
                 break
             state = rows[state][data[position]]
-        return self._remember(path, found)
+        return self._remember(path, end)
 
     def absent_delimiters(self) -> frozenset[bytes]:
         """The closing delimiters that do not occur after the first byte of the right context."""
         position = self.cursor + 1
         delimiters = self.lexical.delimiters
-        absent = [each for each in delimiters.span if self._is_last(each, position)]
-        within = [each for each in delimiters.within if not self._is_on_line(each, position)]
+        absent = [delimiter for delimiter in delimiters.span if self._is_last(delimiter, position)]
+        within = [delimiter for delimiter in delimiters.within if not self._is_on_line(delimiter, position)]
         if within and not self._is_on_line(delimiters.escape, position):
             absent += within
         return frozenset(absent)
 
     def _is_on_line(self, text: bytes, position: int) -> bool:
-        """Whether *text* stands between *position* and the end of its line."""
-        found = self.data.find(text, position)
-        return found >= 0 and not has_line_end(self.data, position, found)
+        """True if *text* occurs between *position* and the end of its line."""
+        occurrence = self.data.find(text, position)
+        return occurrence >= 0 and not has_line_end(self.data, position, occurrence)
 
     def _is_unclosed(self, state: int, position: int) -> bool:
-        """Whether *state* is inside a string that is not closed from *position* on."""
+        """True if *state* is inside a string that is not closed from *position* on."""
         closing = closing_delimiter(self.lexical, state)
         return closing is not None and self._is_last(closing, position)
 
     def _is_last(self, delimiter: bytes, position: int) -> bool:
-        """Whether *delimiter* does not occur from *position* on.
+        """True if *delimiter* does not occur from *position* on.
 
-        Some languages have many that begin alike: where their beginning is lacking, none is looked for.
+        Some languages have many with the same beginning. If that is absent, so are all of them.
         """
         beginning = delimiter[:2]
         if beginning != delimiter and self._is_last(beginning, position):
@@ -180,22 +179,22 @@ class BoundaryLexer:
         return position + 1 if self.data[position] == self.lexical.word_part.opening else word
 
     def _is_no_word(self, state: int, word: int, position: int) -> bool:
-        """Whether a checked word that began at *word* ends at *position* and is not an allowed one."""
+        """True if a checked word that began at *word* ends at *position* and is not an allowed one."""
         if word < 0 or state in self.lexical.word_states:
             return False
         return self.data[word:position] not in self.lexical.words
 
-    def _remember(self, path: list[tuple[int, int, int]], found: End) -> End:
+    def _remember(self, path: list[tuple[int, int, int]], end: End) -> End:
         for count, (state, position, after) in enumerate(reversed(path), 1):
             if not count % EVERY:
                 checkpoint()
             kind = self.lexical.dfa.accepts[state]
-            if found is None and kind >= 0:
+            if end is None and kind >= 0:
                 nothing_follows = kind == self.lexical.line_joiner and after == len(self.data)
-                found = self.lexical.bad if nothing_follows else kind, after - self.cursor
-            if state not in self.lexical.word_states:  # whether a word is allowed depends on where it began
-                self.known[state, position] = found
-        return found
+                end = self.lexical.bad if nothing_follows else kind, after - self.cursor
+            if state not in self.lexical.word_states:  # the start of a word decides if it is allowed
+                self.known[state, position] = end
+        return end
 
 
 @remembered(4096)
@@ -248,10 +247,10 @@ def _bits_of(states: frozenset[int]) -> int:
 
 
 def leads_into(lexer: LexerState, boundary: BoundaryLexeme) -> bool:
-    """Whether the lexeme being read may continue as *boundary*."""
+    """True if the lexeme being read may continue as *boundary*."""
     if boundary.word is not None:
         return way_into(lexer, boundary) is not None
-    return lexer.lexical.paths.behind[lexer.state] & _bits_of(boundary.states) != 0
+    return lexer.lexical.paths.reachable[lexer.state] & _bits_of(boundary.states) != 0
 
 
 def way_into(lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:

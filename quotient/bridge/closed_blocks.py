@@ -1,9 +1,9 @@
 """Finds which open blocks the right context closes, and where.
 
 Let b1 be the column of the first line after the cursor's line, and b1 > b2 > ... > bm = 0 the successive
-minima of the columns from there on. A block that was opened before the right context and is closed in it has
-either one of these columns, and is closed where the columns fall below it; or a column strictly between two
-of them, and is closed by the fall across it; or a column deeper than b1, and is closed by the first line.
+minima of the columns from there on. Consider a block that was opened before the right context and is closed
+in it. If it has one of these columns, it is closed where the columns fall below it. If its column is strictly
+between two of them, it is closed by the fall across it. If it is deeper than b1, the first line closes it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import field, replace
 from functools import reduce
 from operator import or_
 
-from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.lexing.values import value
 from fimlsp.quotient.contexts.right import Ending, GroupContinuation, RightContext
-from fimlsp.quotient.earley.open_rules import OpenRules
-from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.open_rules import OpenRules
 from fimlsp.quotient.language.escape import BLOCK, NOTHING, Inside
 from fimlsp.quotient.language.tables import LanguageTables
 
@@ -28,12 +28,15 @@ from fimlsp.quotient.language.tables import LanguageTables
 class LineEnd:
     """The rest of the cursor's line, parsed backwards in one way.
 
-    `ways` are the backward sets at the cursor, by how the line's group continues, and `marker` is the
-    terminal that stands for all this at the end of a middle. `blank` means that the rest is empty and that
-    what precedes the cursor in the line is blank or was ended. `spaces` is the width of the white space
-    before the first lexeme of the rest; it bounds the column of the line from below if the middle leaves the
-    line blank. `inside` tells whether the rest closes brackets that it did not open, and whether it has
-    lexemes, which belong to the block of the line. No symbol in `not_before` directly precedes the rest.
+    Attributes:
+        marker: the terminal for the rest of the line at the end of a middle.
+        ways: the backward sets at the cursor, by the continuation of the line's group.
+        blank: True if the rest is empty, and the line before the cursor is blank or ended.
+        spaces: the width of the white space before the first lexeme of the rest. It is a lower bound of the
+            line's column if the middle leaves the line blank.
+        inside: has BRACKET if the rest closes brackets that it did not open, and BLOCK if it has lexemes,
+            which belong to the block of the line.
+        not_before: symbols that never directly precede the rest.
     """
 
     marker: int
@@ -48,11 +51,14 @@ class LineEnd:
 class GroupEnd:
     """The suffix of a group that starts before the right context.
 
-    `group` is the backward set where the right context enters the group: at the `marker` of the cursor's
-    line, or at the end of one of the open blocks `suites`. `inside` is what else is open there within the
-    group: the block that the cursor's line opens, and what is open within `suites`. None of the symbols
-    `not_before` directly precedes the rest: those that end a line, where its white space would then move it
-    out of the block; those behind which it would be read in another way.
+    Attributes:
+        group: the backward set where the right context enters the group.
+        marker: the marker of the cursor's line, if the right context enters there; else None.
+        suites: the open blocks of which one ends there; none if there is a marker.
+        inside: the other enclosures open there within the group: the block that the cursor's line opens, and
+            those open within `suites`.
+        not_before: symbols that never directly precede the rest. Some end a line, so the white space of the
+            rest would move it out of the block. After others it would be read in another way.
     """
 
     group: EarleySet
@@ -68,7 +74,7 @@ class GroupEnd:
         return tables.suites_of(frozenset[int]().union(*[block.bodies for block in self.suites]))
 
     def open_rules(self, tables: LanguageTables) -> OpenRules:
-        """The rules that are open in the group. The middle can begin all of them."""
+        """The rules that are open in the group. The middle can start all of them."""
         return tables.backward.open_rules(self.group, self.open_suites(tables), self.not_before)
 
     def bodies(self, tables: LanguageTables) -> frozenset[int]:
@@ -79,11 +85,11 @@ class GroupEnd:
 
 @value(eq=False)
 class BlockEnd:
-    """How the groups of a block end in the right context.
+    """The end of the groups of a block in the right context.
 
     The cursor is either within a group, whose suffix is `group_end`, or between groups, at the `marker` of
-    its line. `bodies` is what the groups may be. `has_groups` tells whether whole groups follow, `on_line`
-    whether the first of them is on the cursor's own line.
+    its line. `bodies` are the possible bodies of the groups. `has_groups` is True if whole groups follow, and
+    `on_line` if the first of them is on the cursor's own line.
     """
 
     bodies: frozenset[int]
@@ -93,11 +99,11 @@ class BlockEnd:
     on_line: bool = False
 
     def may_end(self, body: int, tables: LanguageTables) -> bool:
-        """Whether groups of kind *body* may end like this."""
+        """True if groups of kind *body* may end like this."""
         return body in self.bodies and (self.group_end is None or body in self.group_end.bodies(tables))
 
     def possible_bodies(self, tables: LanguageTables) -> frozenset[int]:
-        """Of which kinds groups may be that end like this."""
+        """The possible bodies of groups that end like this."""
         return self.bodies if self.group_end is None else self.bodies & self.group_end.bodies(tables)
 
 
@@ -105,11 +111,11 @@ class BlockEnd:
 class ClosedBlock:
     """The blocks closed at one point: those of column `exactly`, or strictly between `above` and `below`.
 
-    `least` is a lower bound of the column too, for a block whose first line begins on the cursor's line.
-    `height` is how many blocks the right context opens in each other within it, as in `RightContext`.
-    `bodies` is what the groups of such a block may be if it begins in the middle. How the groups end is
-    stored in `ClosedBlocks` and not here: a block can be open in another one that is closed at the same
-    point, so there would be cycles.
+    `least` is a lower bound of the column too, for a block whose first line starts on the cursor's line.
+    `height` is the nesting depth of the blocks that the right context opens within it, as in `RightContext`.
+    `bodies` are the possible bodies of its groups if it starts in the middle. The ends of the groups are
+    stored in `ClosedBlocks`, to avoid cycles: a block can be open in another one that is closed at the same
+    point.
     """
 
     exactly: Column | None = None
@@ -120,9 +126,9 @@ class ClosedBlock:
     bodies: set[int] = field(default_factory=set)
 
     def fits(self, column: Column, depth: int, most: int) -> bool:
-        """Whether a block of this *column* is closed here.
+        """True if a block of this *column* is closed here.
 
-        It is at this *depth* (0: the file), and at most *most* blocks may stand in each other.
+        It is at this *depth* (0: the file), and at most *most* blocks may be nested.
         """
         if depth + self.height > most:
             return False
@@ -147,7 +153,7 @@ class ClosedBlock:
 class _Level:
     """One of the successive minima: the blocks of its column, and those between it and the previous one.
 
-    `bounded` are those of the latter that begin on the cursor's line, which bounds their column from below.
+    `bounded` are those of the latter that start on the cursor's line, which bounds their column from below.
     """
 
     context: RightContext
@@ -157,7 +163,7 @@ class _Level:
 
 
 class ClosedBlocks:
-    """All blocks that the text after a cursor closes, and how the groups of each may end there.
+    """All blocks that the text after a cursor closes, and the possible ends of the groups of each.
 
     `files` holds the outermost block, the file, once for each line that the cursor's line may precede; all
     others are nested in these.
@@ -172,7 +178,7 @@ class ClosedBlocks:
         self._block_ends_in: dict[tuple[ClosedBlock, Column], tuple[BlockEnd, ...]] = {}
 
     def add(self, logical: RightContext, line_ends: Sequence[LineEnd]) -> None:
-        """Add what is closed if the context at the next logical line is *logical*.
+        """Add the blocks closed if the context at the next logical line is *logical*.
 
         *line_ends* are the ways to parse the rest of the cursor's line before it.
         """
@@ -193,12 +199,12 @@ class ClosedBlocks:
         self.files.append(levels[-1].same)
 
     def block_ends_in(self, block: ClosedBlock, column: Column) -> tuple[BlockEnd, ...]:
-        """How the groups of *block* may end if its column is *column*; a block open in it must be deeper."""
+        """The possible ends of the groups of *block* at *column*; a block open in it must be deeper."""
         key = block, column
-        found = self._block_ends_in.get(key)
-        if found is None:
-            found = self._block_ends_in[key] = tuple(self._find_block_ends_in(*key))
-        return found
+        block_ends = self._block_ends_in.get(key)
+        if block_ends is None:
+            block_ends = self._block_ends_in[key] = tuple(self._find_block_ends_in(*key))
+        return block_ends
 
     def _find_block_ends_in(self, block: ClosedBlock, column: Column) -> Iterator[BlockEnd]:
         for block_end in self._block_ends[block]:
@@ -215,11 +221,13 @@ class ClosedBlocks:
         column = block.shallowest(MARGIN)
         block_ends = () if column is None else self.block_ends_in(block, column)
         tables = self.tables
-        missing = found = tables.bodies
-        while found and missing:
-            found = missing.intersection(frozenset().union(*[r.possible_bodies(tables) for r in block_ends]))
-            missing -= found
-            block.bodies.update(found)
+        missing = possible = tables.bodies
+        while possible and missing:
+            possible = missing.intersection(
+                frozenset().union(*[r.possible_bodies(tables) for r in block_ends])
+            )
+            missing -= possible
+            block.bodies.update(possible)
 
     def _add_line(self, levels: list[_Level], line_end: LineEnd, ending: Ending, group: EarleySet) -> None:
         """Add one way to parse the end of the cursor's line: the backward set *group*, with its *ending*."""

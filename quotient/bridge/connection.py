@@ -6,26 +6,29 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
-from fimlsp.lexing.columns import Column
 from fimlsp.lexing.lexer_state import LexerState, Symbol
-from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, End
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
-from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.costs import CheapestSentences
+from fimlsp.quotient.grammar.earley_sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 
 
 @value
 class RightEntry:
-    """A boundary lexeme with the terminal of the middle grammar that stands for the rest of its line.
+    """A way to enter the right context: a boundary lexeme, and the rest of its line.
 
-    `marker` is that terminal. `opened` is what the right context closes (in the order of `ModeStack.opened`).
-    `delimiter` is the delimiter byte that the right context begins with, and how often it is repeated;
-    together with those before it, it must not occur three times in a row. `lead` is the white space before
-    the first lexeme of the rest, None if the rest is blank. With `ends_line` nothing but the line end is left
-    of the line, and `marker` comes after it. With `begins_line` it is only entered at the start of a line.
+    Attributes:
+        boundary: the boundary lexeme.
+        opened: the modes that the right context closes, in the order of `ModeStack.opened`.
+        delimiter: the delimiter byte at the start of the right context, and the number of its repetitions.
+            Together with those before the cursor, it must not occur three times in a row.
+        marker: the terminal of the middle grammar for the rest of the line.
+        lead: the white space before the first lexeme of the rest; None if the rest is blank.
+        ends_line: True if only the line end is left of the line, and `marker` comes after it.
+        begins_line: True if it is only entered at the start of a line.
     """
 
     boundary: BoundaryLexeme
@@ -37,7 +40,7 @@ class RightEntry:
     begins_line: bool = False
 
     def admits(self, lexer: LexerState) -> bool:
-        """Whether a middle that ends with this lexer state may enter here, by its modes and delimiters."""
+        """True if a middle that ends with this lexer state may enter here, by its modes and delimiters."""
         modes = lexer.modes
         if modes.opened != self.opened and not modes.closes_as(self.opened):
             return False
@@ -51,8 +54,8 @@ class RightEntry:
 class Connection:
     """Two connected contexts: the grammar of the middles and the entries into the right context.
 
-    `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar begins with it.
-    `asked` is where masks remember what they have asked (see `masks/mask.py`).
+    `bracket` is the kind that the lexeme begun left of the cursor must have, if the grammar starts with it.
+    `mask_answers` holds the caches of masks (see `masks/mask.py`).
     """
 
     tables: LanguageTables
@@ -63,7 +66,7 @@ class Connection:
     bracket: int | None = None
     _ends: dict[tuple[int, ModeStack], End] = field(default_factory=dict, repr=False)
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
-    asked: dict[object, Any] = field(default_factory=dict, repr=False)
+    mask_answers: dict[object, Any] = field(default_factory=dict, repr=False)
     _without_blocks: list[CheapestSentences] = field(default_factory=list, repr=False)
 
     def scan(self, chart: EarleySet, symbol: Symbol, depth: int = 0) -> EarleySet | None:
@@ -85,7 +88,7 @@ class Connection:
 
     @property
     def without_blocks(self) -> CheapestSentences:
-        """The cheapest sentences of the grammar in which no block begins."""
+        """The cheapest sentences of the grammar in which no block starts."""
         if not self._without_blocks:
             grammar, language = self.grammar, self.tables.cheapest_without_blocks
             known = language.costs | {entry.marker: 0 for entry in self.right_entries}
@@ -94,7 +97,7 @@ class Connection:
         return self._without_blocks[0]
 
     def end_of_lexeme(self, lexer: LexerState) -> End:
-        """Where the lexeme being read ends in the right context; None if it ends with the middle. Cached."""
+        """The end of the lexeme being read in the right context; None if it ends with the middle. Cached."""
         key = lexer.state, lexer.modes
         if key not in self._ends:
             runs = BoundaryLexer(lexer.lexical, self.data, self.cursor, lexer.modes)
@@ -102,5 +105,5 @@ class Connection:
         return self._ends[key]
 
     def ends_with_continuation(self, lexer: LexerState) -> bool:
-        """Whether the text ends with a line joiner, which then joins the line to nothing."""
+        """True if the text ends with a line joiner, which then joins the line to nothing."""
         return lexer.accepted == lexer.lexical.line_joiner and self.cursor == len(self.data)

@@ -1,33 +1,165 @@
 """Builds the grammar of every middle that connects a left and a right context.
 
-Some node of the syntax tree is the innermost one that begins in the left context and ends in the right one.
-The middle is what this node lacks in between: the suffix of a child that is open on the left (a nonterminal
-`A!`), whole children, and the prefix of a child that is open on the right (a nonterminal `A?`). Which node it
-is depends on how the two contexts are parsed. So all pairs of nodes, one open on the left and one on the
-right, are visited from the file's own block inwards if they may be the same node. In each pair, every way in
-which the left context has begun a rule is combined with every way in which the right context finishes the
-same rule. A block that is open on both sides is such a pair if its column is one that the right context
-closes. The column of a block that begins in the middle is checked when its INDENT is read.
+Some node of the syntax tree is the innermost one that starts in the left context and ends in the right one.
+The middle is the missing part of this node. It has the suffix of a child that is open on the left (a
+nonterminal `A!`), whole children, and the prefix of a child that is open on the right (a nonterminal `A?`).
+
+The parses of the two contexts determine the node. So pairs of nodes, one open on the left and one on the
+right, are visited from the file's own block inwards if they may be the same node. In each pair, every begun
+rule of the left context is combined with every way in which the right context finishes the rule. A block that
+is open on both sides is such a pair if the right context closes its column. The column of a block that starts
+in the middle is checked when its INDENT is read.
+
+There are hundreds of nodes `A!` and `A?` at any cursor, but a middle needs few of them. So each gets its
+number when a rule first mentions it, and its rules when the parser first predicts it. None of them is
+useless: open rules are found from the cursor outwards, so every open node has a rule with a known open child.
+
+The rules for the right context are in a layer below those for the left. They depend on the text after the
+cursor alone and stay valid while that is unchanged, so a keystroke reuses those of earlier keystrokes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import count
 
-from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.closed_blocks import BlockEnd, ClosedBlock, ClosedBlocks, GroupEnd
-from fimlsp.quotient.bridge.partial_rules import LeftPartialRules, RightPartialRules
-from fimlsp.quotient.contexts.left import LeftContext, left_blocks
-from fimlsp.quotient.earley.automaton import Automaton
-from fimlsp.quotient.earley.open_rules import Child, Open
-from fimlsp.quotient.earley.sets import Earley, EarleySet
+from fimlsp.quotient.contexts.left import LeftBlock, LeftContext, left_blocks
+from fimlsp.quotient.grammar.cfg import LazyRules, Rhs
 from fimlsp.quotient.grammar.costs import CheapestSentences
-from fimlsp.quotient.grammar.rules import Rhs
+from fimlsp.quotient.grammar.earley_automaton import Automaton
+from fimlsp.quotient.grammar.earley_sets import Earley, EarleySet
+from fimlsp.quotient.grammar.open_rules import Child, Leading, Open, OpenRules, OpenSuite
 from fimlsp.quotient.language.escape import BLOCK, of_child
 from fimlsp.quotient.language.tables import LanguageTables
+
+
+class RightPartialRules(LazyRules):
+    """The rules of the nodes `A?`, which start in the middle and end in the right context.
+
+    *closed_blocks* describes the right context. `indents` maps the terminals of INDENTs to the blocks that
+    the right context closes, as far as they were predicted.
+    """
+
+    __slots__ = ("_open_rules_at", "_prefixes", "_start", "_terminals", "closed_blocks", "indents", "tables")
+
+    def __init__(self, closed_blocks: ClosedBlocks, markers: int) -> None:
+        tables = self.tables = closed_blocks.tables
+        super().__init__(count(tables.first_free_symbol + markers))
+        self.closed_blocks = closed_blocks
+        self.indents: dict[int, ClosedBlock] = {}
+        self._terminals: dict[ClosedBlock, int] = {}
+        self._open_rules_at: dict[GroupEnd, OpenRules] = {}
+        self._prefixes: dict[GroupEnd, dict[Child, int]] = {}
+        self._start = tables.backward.start(tables.bodies)
+
+    def open_rules(self, group_end: GroupEnd) -> OpenRules:
+        """The rules that are open in *group_end*; cached."""
+        open_rules = self._open_rules_at.get(group_end)
+        if open_rules is None:
+            open_rules = self._open_rules_at[group_end] = group_end.open_rules(self.tables)
+        return open_rules
+
+    def prefix_of(self, child: Child, group_end: GroupEnd) -> int:
+        """The symbol `A?` for the open *child* in *group_end*; the marker of the line if it is None."""
+        if child is None:
+            assert group_end.marker is not None
+            return group_end.marker
+        if isinstance(child, OpenSuite):
+            body = self.tables.suites[child.suite]
+            return self.symbol((group_end.suites, body), RightPartialRules._suites, group_end, body)
+        return self.symbol((child, group_end), RightPartialRules._rules, child, group_end)
+
+    def leading(self, prefix: int) -> tuple[Leading, GroupEnd] | None:
+        """As `OpenRules.leading` of the node `A?` of which this is the *prefix*, and its group.
+
+        None for the prefix of a suite, which starts with an INDENT. No rule is made.
+        """
+        make, arguments = self.made_by(prefix)
+        if make is not RightPartialRules._rules:
+            return None
+        opened, group_end = arguments
+        return self.open_rules(group_end).leading(opened), group_end
+
+    def _rules(self, opened: Open, group_end: GroupEnd) -> list[Rhs]:
+        known = self._prefixes.setdefault(group_end, {})
+        ways = self.open_rules(group_end).missing(opened)
+        for _, child in ways:
+            if child not in known:
+                known[child] = self.prefix_of(child, group_end)
+        return [(*missing, known[child]) for missing, child in ways]
+
+    def _suites(self, group_end: GroupEnd, body: int) -> Iterator[Rhs]:
+        for block in group_end.suites:
+            if body in block.bodies:
+                yield (self.symbol((block, body), RightPartialRules._suite, block, body),)
+
+    def _suite(self, block: ClosedBlock, body: int) -> Iterator[Rhs]:
+        column = block.shallowest(MARGIN)
+        assert column is not None
+        indent = self._indent(block)
+        groups = self.tables.lists[body]
+        for block_end in self.closed_blocks.block_ends_in(block, column):
+            if block_end.may_end(body, self.tables):
+                prefix = self.first_group(body, block_end)
+                yield (indent, groups, prefix)
+                if block_end.group_end is not None or block_end.on_line:
+                    yield (indent, prefix)
+
+    def _indent(self, block: ClosedBlock) -> int:
+        terminal = self._terminals.get(block)
+        if terminal is None:
+            terminal = self._terminals[block] = next(self.fresh)
+            self.indents[terminal] = block
+        return terminal
+
+    def first_group(self, body: int, block_end: BlockEnd) -> int:
+        """The end of a block's groups: the prefix of a group, or the marker between two groups."""
+        if block_end.group_end is not None:
+            return self.prefix_of((body, self._start), block_end.group_end)
+        assert block_end.marker is not None
+        return block_end.marker
+
+
+class LeftPartialRules(LazyRules):
+    """The rules of the nodes `A!`, which start in one of *blocks*, on the left, and end in the middle."""
+
+    __slots__ = ("blocks", "tables")
+
+    def __init__(self, right: RightPartialRules, blocks: list[LeftBlock]) -> None:
+        super().__init__(right.fresh)
+        self.tables = right.tables
+        self.blocks = blocks
+
+    def suffix_of(self, child: Open | OpenSuite, depth: int) -> int:
+        """The symbol `A!` for the open child *child* of the last group of the block at *depth*."""
+        if isinstance(child, OpenSuite):
+            body = self.tables.suites[child.suite]
+            return self.symbol((body, depth), LeftPartialRules._suite, body, depth + 1)
+        return self.symbol((child, depth), LeftPartialRules._rules, child, depth)
+
+    def _rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
+        for missing, child in self.blocks[depth].open_rules.missing(opened):
+            yield missing if child is None else (self.suffix_of(child, depth), *missing)
+
+    def _suite(self, body: int, depth: int) -> Iterator[Rhs]:
+        dedent, groups = self.tables.dedent, self.tables.lists[body]
+        for suffix in self.last_groups(body, depth):
+            if suffix or not self.blocks[depth].empty:
+                yield (*suffix, dedent)
+            yield (*suffix, groups, dedent)
+
+    def last_groups(self, body: int, depth: int) -> Iterator[Rhs]:
+        """The symbols that complete the last group of the block at *depth*: none, or its suffix."""
+        block = self.blocks[depth]
+        if body in block.complete_bodies:
+            yield ()
+        if (body, block.start) in block.open_rules:
+            yield (self.suffix_of((body, block.start), depth),)
 
 
 class RightGrammar:
@@ -72,7 +204,7 @@ class MiddleGrammar:
     def indent_terminals(self, before: EarleySet, column: Column, depth: int) -> list[int]:
         """The terminals that an INDENT to *column* after *before* may be, which opens a block at *depth*."""
         most = self.tables.lexical.most_blocks
-        expected = before.expected_bits  # asked before `indents`, which grows with what is predicted
+        expected = before.expected_bits  # read before `indents`, which grows with the prediction
         closed = sorted(indent for indent in self.indents if expected >> indent & 1)
         fitting = [indent for indent in closed if self.indents[indent].fits(column, depth, most)]
         return [self.tables.indent, *fitting]
@@ -84,8 +216,8 @@ def middle_grammar(
     """The grammar of the middles between *left* and *right*; None if there are no middles.
 
     With *kept*, no middle escapes (see `escape.py`) from a bracket, or from the outermost *kept* blocks of
-    *left*. If there is a *bracket*, the last terminal of *left*, every sentence begins with it, because the
-    lexeme can still become another one in the middle. O(depth at the cursor), however long the contexts are.
+    *left*. If there is a *bracket*, the last terminal of *left*, every sentence starts with it: the lexeme
+    can still become another one in the middle. O(depth at the cursor), however long the contexts are.
     """
     partial_rules = LeftPartialRules(right.partial_rules, left_blocks(left))
     root = next(partial_rules.fresh)
@@ -170,7 +302,7 @@ class _Pairs:
             yield (*suffix, *between, self.right.prefix_of(right, group_end))
 
     def _escapes(self, left: Child, between: Rhs, right: Child, depth: int, group_end: GroupEnd) -> bool:
-        """Whether a middle escapes that finishes *left*, continues with *between*, and begins *right*."""
+        """True if a middle escapes that finishes *left*, continues with *between*, and starts *right*."""
         if self.kept is None:
             return False
         block, tables = self.blocks[depth], self.tables

@@ -1,1 +1,1 @@
-"""The contexts of every line: what the text before it opens, and what the text after it closes."""
+"""The contexts of every line: enclosures that the text before it opens, and that the text after it closes."""

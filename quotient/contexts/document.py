@@ -1,15 +1,15 @@
 """The text of a buffer, with the left and the right context of each line start.
 
 A left context depends on the text before it alone, a right context on the text after it. So an edit
-invalidates only the left contexts below it and the right contexts above it. These are set aside: as soon as
-one of them turns out to be valid again, so are all beyond it up to the next edit, and a keystroke costs about
-its own line.
+invalidates only the left contexts below it and the right contexts above it. These are set aside. As soon as
+one of them turns out to be valid again, so are all beyond it up to the next edit. A keystroke costs about its
+own line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.interruption import EVERY, Interrupted, checkpoint
@@ -32,24 +32,13 @@ _MOST_TRIED = 3
 T = TypeVar("T")
 
 
-class Follower(Protocol):
-    """What is known of a document beside its contexts, and goes along with its edits."""
-
-    def follow(self, document: Document, edit: Replacement) -> bool:
-        """Take in that *document* has been edited; whether this still holds."""
-
-
-class Document:
-    """The text of a buffer as UTF-8, with the contexts of its lines.
-
-    `followers` hear of each edit, until one no longer holds.
-    """
+class ContextDocument:
+    """The text of a buffer as UTF-8, with the contexts of its lines."""
 
     def __init__(self, transitions: ContextTransitions, data: bytes) -> None:
         self.transitions = transitions
         self.tables = transitions.tables
         self.data = data
-        self.followers: list[Follower] = []
         self._reset()
 
     def _reset(self) -> None:
@@ -63,7 +52,7 @@ class Document:
         self._cached_for_suffix: BoundedDict[tuple[int, Hashable], object] = BoundedDict(_MOST_SUFFIXES)
 
     def _is_marked(self) -> bool:
-        """Whether the text begins with a byte order mark that counts for nothing."""
+        """True if the text starts with a byte order mark that is ignored."""
         return self.tables.language.byte_order_mark and self.data.startswith(BYTE_ORDER_MARK)
 
     def prepare(self) -> None:
@@ -76,21 +65,21 @@ class Document:
         """As `LanguageTables.prepare`."""
         self.tables.prepare()
 
-    def copy(self) -> Document:
+    def copy(self) -> ContextDocument:
         """A document of the same text, with the contexts that were made so far."""
-        found = Document(self.transitions, self.data)
-        found._lefts = self._lefts.copy()
-        found._rights = self._rights.copy()
-        found._dead = set(self._dead)
-        found._cached_for_suffix.update(self._cached_for_suffix)
-        return found
+        twin = ContextDocument(self.transitions, self.data)
+        twin._lefts = self._lefts.copy()
+        twin._rights = self._rights.copy()
+        twin._dead = set(self._dead)
+        twin._cached_for_suffix.update(self._cached_for_suffix)
+        return twin
 
     def line_at(self, position: int) -> Line:
-        """The line that begins at *position*."""
+        """The line that starts at *position*."""
         return self.transitions.lines.read(self.data, position)
 
     def rest_of_line(self, position: int) -> Line:
-        """The line that would begin at *position*, broken if it can stand in no file."""
+        """The line that would start at *position*, broken if no file can contain it."""
         return self.transitions.lines.read(self.data, position, self.tables.may_follow)
 
     def left_at(self, position: int) -> tuple[int, LeftContext]:
@@ -103,7 +92,7 @@ class Document:
         return self._within_joined(*self._lefts.at_or_before(position), position)
 
     def broken_above(self, position: int) -> int | None:
-        """Where the first line begins that cannot be read; None if all up to *position* can."""
+        """The start of the first unreadable line; None if all up to *position* can be read."""
         start, context = self.left_at(position)
         if context.broken:
             return self._lefts.first_broken
@@ -117,7 +106,7 @@ class Document:
         return start, context
 
     def broken_below(self, position: int) -> int | None:
-        """Where the last line begins that cannot be read; None if all from *position* on can."""
+        """The start of the last unreadable line; None if all from *position* on can be read."""
         if not self.right_at(position).broken:
             return None
         place = last = position
@@ -131,7 +120,7 @@ class Document:
         return last
 
     def statement_start(self, position: int) -> int:
-        """Where the logical line begins that *position* is in. O(its physical lines)."""
+        """The start of the logical line with *position*. O(its physical lines)."""
         start, context = self.left_at(position)
         while context.modes.depth and start > 0:
             start, context = self.left_at(start - 1)
@@ -150,12 +139,12 @@ class Document:
         return start, context
 
     def _is_open_from(self, start: int, position: int) -> bool:
-        """Whether the line at *start*, which cannot be read to its end, can be read up to *position*."""
+        """True if the line at *start*, which cannot be read to its end, can be read up to *position*."""
         _, context = self._lefts.at_or_before(start)
         return context.lexer().feed(self.data[start:position]) is not None
 
     def _extend_left(self, position: int) -> bool:
-        """Read some lines that end before *position*; False if no more than these do, or can be read."""
+        """Read some lines that end before *position*; False if none remains, or the next is unreadable."""
         start, context = self._lefts.last
         for line in self.transitions.lines.lines(self.data, start):
             if not self._ends_before(position, start, line):
@@ -176,7 +165,7 @@ class Document:
         return False
 
     def _ends_before(self, position: int, start: int, line: Line) -> bool:
-        """Whether *line*, which begins at *start*, has an end, and that not after *position*."""
+        """True if *line*, which starts at *start*, has an end, and that not after *position*."""
         end = start + line.size
         return start < end <= position and self.transitions.lines.may_end(self.data, end)
 
@@ -196,7 +185,7 @@ class Document:
         return lines[0] if self.tables.too_deep(whole.kinds, 0) else whole
 
     def _revive_left(self, start: int, context: LeftContext) -> bool:
-        """Whether contexts that were set aside hold again beyond *start*."""
+        """Revive contexts beyond *start* that were set aside; True if some are valid again."""
         for batch in self._left_stale:
             if self._lefts.revive(batch, start, context):
                 self._left_stale.remove(batch)
@@ -223,7 +212,7 @@ class Document:
         return None if context.broken else context
 
     def _read_on(self, position: int) -> bool:
-        """Make the context at *position*; whether no line on the way there is broken.
+        """Make the context at *position*; True if no line after it is broken.
 
         Of a long text, the lines that were read when that was interrupted are kept for the next attempt.
         """
@@ -271,7 +260,7 @@ class Document:
     def _extend_right(self, distance: int, lines: list[Line]) -> None:
         """Make the contexts before *lines*, the first of which is at *distance*, beginning with the last.
 
-        Ends early if contexts that were set aside turn out to hold again.
+        Ends early if contexts that were set aside turn out to be valid again.
         """
         distance -= sum([line.size for line in lines])
         context = self._rights.get(distance)
@@ -295,7 +284,7 @@ class Document:
                 return
 
     def _revive_rights(self, distance: int) -> None:
-        """Make the first contexts up to *distance* that were set aside: then the others may hold again."""
+        """Make the first contexts up to *distance* that were set aside, so that others may be valid again."""
         tried = 0
         while tried < _MOST_TRIED:
             known = self._rights.known_within(distance)
@@ -317,26 +306,25 @@ class Document:
         return False
 
     def cached_for_suffix(self, position: int, key: Hashable, make: Callable[[], T]) -> T:
-        """Returns `make()`, cached until the text after *position* changes; *key* tells such values apart."""
+        """The result of `make()` for *key*, cached until the text after *position* changes."""
         place = len(self.data) - position, key
         if place not in self._cached_for_suffix:
             self._cached_for_suffix[place] = make()
         return cast("T", self._cached_for_suffix[place])
 
     def edit(self, start: int, end: int, replacement: bytes) -> None:
-        """Replace `data[start:end]`. Contexts beyond it are set aside and made again when asked for.
+        """Replace `data[start:end]`. Contexts beyond it are set aside and made again on demand.
 
         O(len(data)) for a copy of the bytes, and O(contexts set aside), which while typing are few.
         """
         length = len(self.data)
         marked = self._is_marked()
-        edit = Replacement(start, end, replacement)
-        self.data = edit.applied_to(self.data)
+        self.data = Replacement(start, end, replacement).applied_to(self.data)
         shift = len(self.data) - length
         if marked != self._is_marked():
             self._reset()
         else:
-            first = max(start, self._lefts.first + 1)  # what begins the file stays
+            first = max(start, self._lefts.first + 1)  # the context at the start of the file stays
             lefts = *self._left_stale, self._lefts.cut_for_edit(first)
             left_parts = split_for_edit(lefts, lambda batch: batch.cut_for_edit(first), end, shift)
             self._left_stale = [*left_parts][-_MOST_SET_ASIDE:]
@@ -344,13 +332,11 @@ class Document:
             right_parts = split_for_edit(rights, lambda batch: batch.cut(length - end), length - start, shift)
             self._right_stale = [*right_parts][-_MOST_SET_ASIDE:]
             self._forget_beyond(length - end)
-        if self.followers:
-            self.followers = [each for each in self.followers if each.follow(self, edit)]
 
     def _forget_beyond(self, distance: int) -> None:
-        """Forget what is known of the text from places further from its end than *distance*."""
+        """Drop cached results for places further from the end of the text than *distance*."""
         if self._dead:
-            self._dead = {each for each in self._dead if each <= distance}
+            self._dead = {known for known in self._dead if known <= distance}
         if self._read_ahead:
             self._read_ahead = {at: line for at, line in self._read_ahead.items() if at <= distance}
         for place in [*self._cached_for_suffix]:

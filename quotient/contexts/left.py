@@ -1,4 +1,4 @@
-"""The left context: what the text before the cursor has opened and not closed.
+"""The left context: the blocks and brackets that the text before the cursor leaves open.
 
 It consists of the open blocks, with the unfinished group of the innermost one as an Earley set, and the open
 brackets.
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fimlsp.lexing.columns import MARGIN, BlockColumns, Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
 from fimlsp.lexing.line import Line
-from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.nesting import MARGIN, BlockColumns, Column, ModeStack
 from fimlsp.lexing.values import value
-from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.cfg import SENTINELS
+from fimlsp.quotient.grammar.earley_sets import EarleySet
 from fimlsp.quotient.language.escape import NOTHING, Inside
 from fimlsp.quotient.language.tables import Interned, LanguageTables
 
@@ -36,11 +35,11 @@ class Frame(Interned):
 
 @value(eq=False)
 class LeftContext(Interned):
-    """What the text up to a line start or the cursor leaves open. Equal contexts are the same object.
+    """The state of the parser at a line start or the cursor. Equal contexts are the same object.
 
-    `group` is the Earley set at the current end of the last group of the innermost block, or `start` if the
-    block has no group yet. `modes` holds the open brackets. `broken` means that some earlier text could not
-    be parsed and was ignored.
+    `frame` is the innermost open block, and `group` the Earley set at the end of its last group. That set is
+    `start` if the block has no group yet. `modes` holds the open brackets. `broken` means that some earlier
+    text could not be parsed and was ignored.
     """
 
     tables: LanguageTables
@@ -136,7 +135,7 @@ class LeftContext(Interned):
         return modes
 
     def after_symbols(self, symbols: tuple[int, ...]) -> LeftContext | None:
-        """The context after terminals of one line; the first one may begin a new group. None if invalid."""
+        """The context after terminals of one line; the first one may start a new group. None if invalid."""
         if not symbols:
             return self
         start = self._before(self.group, symbols[0])
@@ -150,7 +149,7 @@ class LeftContext(Interned):
         return self.start if self._completed(group) else None
 
     def opened(self, column: Column) -> LeftContext | None:
-        """The context after an INDENT to *column*; None if no block may begin here."""
+        """The context after an INDENT to *column*; None if no block may start here."""
         suites = [suite for suite in self.tables.suites if self.group.expects(suite)]
         if not suites:
             return None
@@ -217,8 +216,8 @@ def start_of_file(tables: LanguageTables) -> LeftContext:
 class LeftBlock:
     """An open block, with the rules that are open in its last group.
 
-    `empty` means that it has no group yet. `complete_bodies` is what its groups may be if the last one is
-    complete at the cursor. *inner* is the open block within its last group.
+    `empty` means that it has no group yet. `complete_bodies` are the possible bodies of its groups if the
+    last one is complete at the cursor. *inner* is the open block within its last group.
     """
 
     def __init__(
@@ -236,12 +235,12 @@ class LeftBlock:
         self.complete_bodies = frame.bodies if self.empty else done
 
     def may_be(self, body: int) -> bool:
-        """Whether its groups so far may be of kind *body*."""
+        """True if its groups so far may be of kind *body*."""
         return body in self.complete_bodies or (body, self.start) in self.open_rules
 
     @property
     def inside(self) -> Inside:
-        """What is open within its last group."""
+        """The enclosures open within its last group."""
         insides = self.tables.forward.insides(self.open_rules)
         return insides.get(self.start, NOTHING)
 

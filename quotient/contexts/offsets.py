@@ -1,7 +1,7 @@
 """Stores the contexts of a text by offset, so that an edit cuts and shifts them cheaply.
 
 Left contexts are stored by their distance from the beginning of the text, right contexts by that from its
-end: so each side keeps what an edit does not affect.
+end. So each side keeps the entries that an edit does not affect.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Offsets(Generic[T]):
         return self._keys[index] + self._shift, self._values[index]
 
     def last_until(self, until: Callable[[T], bool]) -> int:
-        """The last offset whose value does not satisfy *until*, which all later values must satisfy."""
+        """The last offset whose value does not satisfy *until*; all later values must satisfy it."""
         index = bisect_left(self._values, True, self._first, key=until)
         return self._keys[index - 1] + self._shift
 
@@ -90,7 +90,7 @@ class Offsets(Generic[T]):
         return zip([key + self._shift for key in self._keys[start:end]], self._values[start:end], strict=True)
 
     def cut(self, offset: int) -> Offsets[T]:
-        """Remove and return what is beyond *offset*."""
+        """Remove and return the entries beyond *offset*."""
         return Offsets(*self._removed_beyond(offset))
 
     def _removed_beyond(self, offset: int) -> tuple[list[int], list[T], int]:
@@ -101,7 +101,7 @@ class Offsets(Generic[T]):
         return beyond
 
     def move_beyond(self, offset: int, shift: int) -> bool:
-        """Drop what is not beyond *offset*, and move the others by *shift*; whether there are any."""
+        """Move the entries beyond *offset* by *shift*, and drop the others; True if any remain."""
         self._first = bisect_right(self._keys, offset - self._shift, self._first)
         self._shift += shift
         return self._first < len(self._keys)
@@ -143,7 +143,7 @@ class LeftOffsets(Offsets[LeftContext]):
 
     @property
     def first_broken(self) -> int:
-        """The offset of the first line that could not be read; some context must tell that there is one."""
+        """The offset of the first unreadable line; some context must be broken."""
         return self.last_until(lambda context: context.broken)
 
     def copy(self) -> LeftOffsets:
@@ -153,9 +153,9 @@ class LeftOffsets(Offsets[LeftContext]):
         )
 
     def cut_for_edit(self, start: int) -> LeftOffsets:
-        """Remove and return what an edit at *start* can affect, and all beyond that.
+        """Remove and return the entries that an edit at *start* can affect, and all beyond them.
 
-        What makes a line unreadable, such as an unclosed string, may be repaired anywhere after it.
+        An unreadable line, such as one with an unclosed string, may be repaired anywhere after it.
         """
         unreadable = self.unreadable
         last = min(start - 1, unreadable[0]) if unreadable else start - 1
@@ -165,23 +165,23 @@ class LeftOffsets(Offsets[LeftContext]):
     def move_beyond(self, offset: int, shift: int) -> bool:
         """As `Offsets.move_beyond`."""
         if self.unreadable:
-            self.unreadable = [each + shift for each in self.unreadable if each > offset]
+            self.unreadable = [start + shift for start in self.unreadable if start > offset]
         return super().move_beyond(offset, shift)
 
     def revive(self, stale: LeftOffsets, offset: int, context: LeftContext) -> bool:
-        """Add what *stale* has beyond *offset*, if its context there is *context*; whether it is."""
+        """Add the entries of *stale* beyond *offset*, if its context there is *context*; True if it is."""
         if stale.get(offset) is not context:
             return False
         self.extend(stale, offset, until=lambda later: later.broken != context.broken)
-        self.unreadable += [each for each in stale.unreadable if offset <= each < self.last[0]]
+        self.unreadable += [start for start in stale.unreadable if offset <= start < self.last[0]]
         return True
 
 
 class RightOffsets(Offsets[RightContext]):
     """The right contexts by distance, and the reach of lines that depend on more than one physical line.
 
-    After an edit, a context that was set aside is valid again if one nearer to the end of the text is, and no
-    line between the two depends on text beyond that one.
+    After an edit, a context that was set aside is valid again on two conditions: one nearer to the end of the
+    text is valid, and no line between the two depends on text beyond that one.
     """
 
     __slots__ = ("_longest_reach", "_reaches")
@@ -208,14 +208,14 @@ class RightOffsets(Offsets[RightContext]):
         return self.at_or_before(distance)[0]
 
     def put_line(self, distance: int, context: RightContext, line: Line) -> None:
-        """Set the *context* at *distance*, which has none yet; it begins with *line*."""
+        """Set the *context* at *distance*, which has none yet; it starts with *line*."""
         self.put(distance, context)
         if line.reach:
             self._reaches.put(distance, line.reach)
             self._longest_reach = max(self._longest_reach, line.reach)
 
     def cut(self, distance: int) -> RightOffsets:
-        """Remove and return what is beyond *distance*."""
+        """Remove and return the entries beyond *distance*."""
         own = self._removed_beyond(distance)
         return RightOffsets(*own, self._reaches.cut(distance), self._longest_reach)
 
@@ -225,9 +225,9 @@ class RightOffsets(Offsets[RightContext]):
         return super().move_beyond(distance, shift)
 
     def revive(self, stale: RightOffsets, distance: int, context: RightContext) -> bool:
-        """Add what *stale* has beyond *distance*, if its context there is *context*; whether it is.
+        """Add the entries of *stale* beyond *distance*, if its context there is *context*; True if it is.
 
-        Broken contexts are alike even where lines begin elsewhere, so they tell nothing.
+        Broken contexts may be equal although lines start elsewhere, so they prove nothing.
         """
         if context.broken or stale.get(distance) is not context or stale._reaches_beyond(distance):
             return False
@@ -237,7 +237,7 @@ class RightOffsets(Offsets[RightContext]):
         return True
 
     def _reaches_beyond(self, distance: int) -> bool:
-        """Whether a line before *distance* reaches beyond it. O(lines within the longest reach)."""
+        """True if a line before *distance* reaches beyond it. O(lines within the longest reach)."""
         near = self._reaches.between(distance, distance + self._longest_reach)
         return any(offset - reach < distance for offset, reach in near)
 
@@ -245,7 +245,7 @@ class RightOffsets(Offsets[RightContext]):
 def split_for_edit(batches: Iterable[B], cut: Callable[[B], B], beyond: int, shift: int) -> Iterator[B]:
     """The parts of *batches* that an edit leaves in place, and those beyond it, moved by *shift*.
 
-    *cut* removes and returns what the edit can affect. What may hold again *beyond* it is kept.
+    *cut* removes and returns the entries that the edit can affect. Those *beyond* it may become valid again.
     """
     for batch in batches:
         moved = cut(batch)

@@ -15,7 +15,7 @@ class Replacement:
 
     @property
     def shift(self) -> int:
-        """How many bytes longer the text is after the edit."""
+        """The growth of the text by the edit, in bytes; negative if it shrinks."""
         return len(self.text) - (self.end - self.start)
 
     def applied_to(self, data: bytes) -> bytes:

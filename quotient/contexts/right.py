@@ -1,10 +1,10 @@
-"""The right context: what the text after the cursor closes without having opened it.
+"""The right context: the blocks and brackets that the text after the cursor closes without opening them.
 
 A `RightContext` belongs to a line start and is a function of the text after it alone, so it serves every
 cursor before it. Contexts are computed from the end of the file towards its start, line by line.
 
 Inside brackets a line end means nothing. In a valid file a line start is inside brackets exactly if the text
-after it closes more brackets than it opens. The columns of the lines tell which blocks that text opens
+after it closes more brackets than it opens. The columns of the lines determine the blocks that the text opens
 itself; any other block that it closes was opened further left.
 """
 
@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from dataclasses import field
 from enum import Enum
 
-from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.line import Line
+from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.lexing.values import value
-from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.grammar.cfg import SENTINELS
+from fimlsp.quotient.grammar.earley_sets import EarleySet
 from fimlsp.quotient.language.tables import Interned, LanguageTables
 
 
 class GroupContinuation(Enum):
-    """How the group of a line continues at the following line."""
+    """The continuation of a line's group at the following line."""
 
     END = "the group ends"
     JOIN = "the following line, of the same column, continues it"
@@ -36,8 +36,8 @@ class GroupParse(Interned):
     """One way to parse, backwards, the first group at a line start.
 
     `group` is the backward set at the line start, or None if the group cannot have an earlier line.
-    `completed` is what the group is if it begins here, and `later_bodies` what the later groups of the block
-    may be.
+    `completed` are the possible bodies of the group if it starts here, and `later_bodies` those of the later
+    groups of the block.
     """
 
     group: EarleySet | None
@@ -46,7 +46,7 @@ class GroupParse(Interned):
 
     @property
     def bodies(self) -> frozenset[int]:
-        """What all groups of the block may be, if this one begins here."""
+        """The possible bodies of all groups of the block, if this one starts here."""
         return self.completed & self.later_bodies
 
 
@@ -54,8 +54,8 @@ class GroupParse(Interned):
 class Ending(Interned):
     """One way in which a group continues after a line end.
 
-    `base` is the backward set at the following line, before the line end is read, and `later_bodies` is what
-    the later groups of the block may be.
+    `base` is the backward set at the following line, before the line end is read. `later_bodies` are the
+    possible bodies of the later groups of the block.
     """
 
     continuation: GroupContinuation
@@ -65,15 +65,20 @@ class Ending(Interned):
 
 @value(eq=False)
 class RightContext(Interned):
-    """What the text from a line start on closes. Equal contexts are the same object.
+    """The parses of the text from a line start on. Equal contexts are the same object.
 
-    At a line that may begin a group: `column` is its column, `parses` are the ways to parse the group,
-    `bodies` is what the groups of the block may be from here on, and `next_shallower` is the context at the
-    first later line that is further left. Inside brackets: `unmatched` counts the brackets that the text
-    closes, `ways_within` has the backward set here for each ending of the logical line, and `logical` is the
-    context after that line. `broken` means that some later text could not be parsed. `height` is how many
-    blocks the text opens in each other within the block of its first line; 0 unless some line is so far right
-    that there may be too many in all.
+    Attributes:
+        tables: the tables of the language.
+        column: the column of a line that may start a group.
+        parses: the ways to parse that group.
+        bodies: the possible bodies of the groups of the block from here on.
+        next_shallower: the context at the first later line that is further left.
+        broken: True if some later text could not be parsed.
+        unmatched: inside brackets, the number of brackets that the text closes.
+        ways_within: inside brackets, the backward set here for each ending of the logical line.
+        logical: inside brackets, the context after the logical line.
+        height: the nesting depth of the blocks that the text opens within the block of its first line. It is
+            0 unless some line is so far right that there may be too many blocks in all.
     """
 
     tables: LanguageTables
@@ -90,7 +95,7 @@ class RightContext(Interned):
 
     @property
     def is_end(self) -> bool:
-        """Whether only blank lines follow."""
+        """True if only blank lines follow."""
         return self.next_shallower is None and not self.parses and not self.unmatched
 
     @property
@@ -123,22 +128,22 @@ class RightContext(Interned):
 
     @property
     def within_group(self) -> bool:
-        """Whether a line end before this context means nothing, being within the same group."""
+        """True if a line end before this context means nothing, being within the same group."""
         return self.unmatched > 0 or not self.tables.offside
 
     def ways(self) -> dict[Ending, EarleySet]:
         """For each way to continue, the backward set before the line end that precedes this context."""
         if self.within_group:
             return dict(self.ways_within)
-        found: dict[Ending, EarleySet] = {}
+        groups: dict[Ending, EarleySet] = {}
         for ending in self.endings:
             group = self.tables.backward.read(ending.base, (self.tables.newline,))
             if group is not None:
-                found[ending] = group
-        return found
+                groups[ending] = group
+        return groups
 
     def ways_at(self, column: Column) -> dict[Ending, EarleySet]:
-        """As `ways`, for a logical line that begins at *column*."""
+        """As `ways`, for a logical line that starts at *column*."""
         ways = self.ways()
         if self.within_group:
             return ways
@@ -179,7 +184,7 @@ class RightContext(Interned):
         return self._within_brackets(0, ways) if ways else self._passing_over()
 
     def _within_brackets(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
-        """The context before a line that begins inside brackets, given the backward sets there."""
+        """The context before a line that starts inside brackets, given the backward sets there."""
         canonical = self.tables.backward.canonical
         ways_within = tuple((ending, canonical(group)) for ending, group in ways.items())
         line_start = MARGIN, (), frozenset[int](), None
@@ -220,7 +225,7 @@ class RightContext(Interned):
 
     @property
     def height_around(self) -> int:
-        """The `height` of a block around that of the first line, as far as this text tells."""
+        """The `height` of a block around that of the first line, judging by this text alone."""
         return 1 + self.height if self.height or self.column.tabs1 > self.tables.lexical.most_blocks else 0
 
     def _height_before(self, column: Column) -> int:
@@ -269,12 +274,12 @@ def read_backward(
     """Read *symbols* backwards in each of *ways*; those in which that is invalid are dropped."""
     backward = symbols[::-1]
     read = tables.backward.read
-    found: dict[Ending, EarleySet] = {}
+    groups: dict[Ending, EarleySet] = {}
     for ending, before in ways.items():
         group = read(before, backward)
         if group is not None:
-            found[ending] = group
-    return found
+            groups[ending] = group
+    return groups
 
 
 def end_of_file(tables: LanguageTables) -> RightContext:

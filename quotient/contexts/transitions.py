@@ -1,6 +1,6 @@
 """The transitions between contexts: which context follows or precedes another across a line; cached.
 
-Equal contexts are the same object, and one representative stands for all lines that no context tells apart.
+Equal contexts are the same object, and lines that no context can tell apart share one representative.
 So both are few: they are the states and the letters of two automata, one per direction, which are built on
 demand.
 """
@@ -8,8 +8,8 @@ demand.
 from __future__ import annotations
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
-from fimlsp.lexing.columns import Column
 from fimlsp.lexing.line import Line, LineReader
+from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.contexts.right import RightContext
 from fimlsp.quotient.language.contract import Language
@@ -39,10 +39,10 @@ class ContextTransitions:
 
     def finer(self, language: Language) -> ContextTransitions:
         """Those of *language*, which is one of `Language.finer`."""
-        found = self._finer.get(language)
-        if found is None:
-            found = self._finer[language] = ContextTransitions(self.tables.finer(language))
-        return found
+        transitions = self._finer.get(language)
+        if transitions is None:
+            transitions = self._finer[language] = ContextTransitions(self.tables.finer(language))
+        return transitions
 
     def after(self, context: LeftContext, line: Line) -> LeftContext:
         """As `LeftContext.after_line`, cached."""
@@ -50,10 +50,10 @@ class ContextTransitions:
         if letter is None:
             return context.after_line(line)
         key = context, letter
-        found = self._after.get(key)
-        if found is None:
-            found = self._after[key] = context.after_line(line)
-        return found
+        following = self._after.get(key)
+        if following is None:
+            following = self._after[key] = context.after_line(line)
+        return following
 
     def before(self, context: RightContext, line: Line) -> RightContext:
         """As `RightContext.before_line`, cached."""
@@ -61,17 +61,17 @@ class ContextTransitions:
         if letter is None:
             return context.before_line(line)
         key = context, letter
-        found = self._before.get(key)
-        if found is None:
-            found = self._before[key] = context.before_line(line)
-        return found
+        preceding = self._before.get(key)
+        if preceding is None:
+            preceding = self._before[key] = context.before_line(line)
+        return preceding
 
     def may_stand(self, line: Line) -> bool:
-        """Whether neighbouring lexemes of *line* may be adjacent; cached."""
-        found = self._may_stand.get(line)
-        if found is None:
-            found = self._may_stand[line] = self.tables.may_follow(line.kinds)
-        return found
+        """True if neighbouring lexemes of *line* may be adjacent; cached."""
+        may_stand = self._may_stand.get(line)
+        if may_stand is None:
+            may_stand = self._may_stand[line] = self.tables.may_follow(line.kinds)
+        return may_stand
 
     def _letter(self, line: Line, inside: bool) -> Line | None:
         """The representative of *line*, either *inside* brackets or outside; None if it has none."""
@@ -80,8 +80,8 @@ class ContextTransitions:
         try:
             return self._letter_of[line, inside]
         except KeyError:
-            found = self._letter_of[line, inside] = self._find_letter(line, inside)
-            return found
+            letter = self._letter_of[line, inside] = self._find_letter(line, inside)
+            return letter
 
     def _find_letter(self, line: Line, inside: bool) -> Line | None:
         if self.tables.too_deep(line.kinds, 0):

@@ -1,21 +1,25 @@
-"""Context-free grammars as values.
+"""Context-free grammars as values, and their rules in the form that the parser uses.
 
 Symbols are small integers, terminals first. There are no empty productions. Each repetition is a nonterminal
 of its own and marked as such, because it has to be parsed from both ends.
+
+A dotted rule, or *item*, is the integer 64 * (number of the rule in its layer) + (position of the dot). So
+`item + 1` has its dot one symbol further right. `LazyRules` constructs rules on first use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
+from typing import Any
 
 from fimlsp.errors import UserError
 from fimlsp.lexing.values import value
 
 
 class GrammarError(UserError, ValueError):
-    """Raised for a grammar that cannot be used; the message says what to change."""
+    """Raised for an unusable grammar; the message names the necessary change."""
 
 
 @value
@@ -33,8 +37,8 @@ class Grammar:
     `terminals` are the symbols 0 .. T-1, `nonterminals` the symbols T .. T+N-1, beginning with the start
     symbol. `productions` are grouped by left-hand side. `repetitions` maps a nonterminal L to its element E
     if the productions of L are L -> E and L -> L E. With `may_be_empty` the empty sequence is a sentence too.
-    `copies` are the nonterminals that are copies for a place (see `places.py`); a line without any of the
-    terminals `place_words` means the same to all copies.
+    `copies` are the nonterminals that are copies for a place (see `places.py`). A line without any of
+    the terminals `place_words` means the same to all copies.
     """
 
     terminals: tuple[str, ...]
@@ -72,7 +76,7 @@ class Grammar:
         return self.terminals[symbol] if symbol < count else self.nonterminals[symbol - count]
 
     def is_terminal(self, symbol: int) -> bool:
-        """Whether *symbol* is a terminal."""
+        """True if *symbol* is a terminal."""
         return symbol < len(self.terminals)
 
     def productions_of(self, symbol: int) -> tuple[Production, ...]:
@@ -88,7 +92,7 @@ def make_grammar(
 ) -> Grammar:
     """The grammar with these *rules*, which map the name of each nonterminal to its right-hand sides.
 
-    Names that are no keys of *rules* are terminals.
+    Names that are not keys of *rules* are terminals.
 
     Raises:
         GrammarError: A right-hand side is empty, or a nonterminal is unreachable or derives no sentence.
@@ -141,31 +145,120 @@ def _check(start: str, sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> None
     empty = [name for name, rights in sides.items() if () in rights]
     reachable = _reachable(start, sides)
     productive = _productive(sides)
-    for fault, names in (
+    for complaint, names in (
         ("may be empty; make them optional where they are used", empty),
         ("are never used; remove them", [name for name in sides if name not in reachable]),
         ("derive no sentence; give them an end", [name for name in sides if name not in productive]),
     ):
         if names:
-            raise GrammarError(f"These rules {fault}: {', '.join(names)}.")
+            raise GrammarError(f"These rules {complaint}: {', '.join(names)}.")
 
 
 def _reachable(start: str, sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> set[str]:
-    found = {start}
+    reachable = {start}
     waiting = [start]
     while waiting:
-        fresh = {part for right in sides.get(waiting.pop(), ()) for part in right} - found
-        found |= fresh
+        fresh = {part for right in sides.get(waiting.pop(), ()) for part in right} - reachable
+        reachable |= fresh
         waiting.extend(fresh)
-    return found
+    return reachable
 
 
 def _productive(sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> set[str]:
-    found: set[str] = set()
+    productive: set[str] = set()
     size = -1
-    while len(found) > size:
-        size = len(found)
+    while len(productive) > size:
+        size = len(productive)
         for name, rights in sides.items():
-            if any(all(part in found or part not in sides for part in right) for right in rights):
-                found.add(name)
-    return found
+            if any(all(part in productive or part not in sides for part in right) for right in rights):
+                productive.add(name)
+    return productive
+
+
+DOT_BITS = 6
+DOT = (1 << DOT_BITS) - 1
+Rhs = tuple[int, ...]
+Maker = tuple[Callable[..., Iterable[Rhs]], tuple[Any, ...]]
+"""A function that makes right-hand sides, and its arguments after the first one, the rules themselves."""
+
+
+class Rules:
+    """The rules of one layer.
+
+    `lhs[number]` and `rhs[number]` are the two sides of a rule. `nonterminals` are all left-hand sides,
+    including those whose rules are not constructed yet (see `LazyRules`). In *backward* rules the right-hand
+    sides are reversed.
+    """
+
+    __slots__ = ("_starts", "backward", "lhs", "nonterminals", "rhs")
+
+    def __init__(self, *, backward: bool = False) -> None:
+        self.backward = backward
+        self.rhs: list[Rhs] = []
+        self.lhs: list[int] = []
+        self.nonterminals: set[int] = set()
+        self._starts: dict[int, Sequence[int]] = {}
+
+    def add(self, lhs: int, *sides: Rhs) -> None:
+        """Add a rule `lhs -> side` for each side. A side has fewer than 64 symbols."""
+        first = len(self.rhs) << DOT_BITS
+        self.rhs.extend(sides)
+        self.lhs.extend([lhs] * len(sides))
+        self.nonterminals.add(lhs)
+        items = range(first, len(self.rhs) << DOT_BITS, 1 << DOT_BITS)
+        self._starts[lhs] = [*self._starts[lhs], *items] if lhs in self._starts else items
+
+    def starts(self, lhs: int) -> Sequence[int]:
+        """The items of the rules of *lhs* with the dot at position 0."""
+        return self._starts[lhs]
+
+    def alternatives(self) -> dict[int, list[Rhs]]:
+        """The right-hand sides of all nonterminals."""
+        return {lhs: [self.rhs[item >> DOT_BITS] for item in items] for lhs, items in self._starts.items()}
+
+    def lhs_of(self, item: int) -> int:
+        """The left-hand side of the rule of *item*."""
+        return self.lhs[item >> DOT_BITS]
+
+    def unread(self, item: int) -> Rhs:
+        """The symbols after the dot of *item*."""
+        return self.rhs[item >> DOT_BITS][item & DOT :]
+
+
+class LazyRules(Rules):
+    """Rules that are constructed when first needed.
+
+    A nonterminal is numbered, from *fresh*, when it is first mentioned, and its rules follow when it is
+    predicted.
+    """
+
+    __slots__ = ("_makers", "_numbers", "fresh")
+
+    def __init__(self, fresh: Iterator[int]) -> None:
+        super().__init__()
+        self.fresh = fresh
+        self._numbers: dict[Hashable, int] = {}
+        self._makers: dict[int, Maker] = {}
+
+    def symbol(self, key: Hashable, make: Callable[..., Iterable[Rhs]], *arguments: object) -> int:
+        """The nonterminal for *key*, whose right-hand sides `make(self, *arguments)` will return.
+
+        The call passes these rules, so that *make* need not refer to them, which would be a reference cycle.
+        """
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = next(self.fresh)
+            self.nonterminals.add(number)
+            self._makers[number] = make, arguments
+        return number
+
+    def starts(self, lhs: int) -> Sequence[int]:
+        """As `Rules.starts`."""
+        if lhs not in self._starts:
+            make, arguments = self._makers[lhs]
+            self.add(lhs, *make(self, *arguments))
+        return self._starts[lhs]
+
+    def made_by(self, lhs: int) -> Maker:
+        """The function that makes the rules of *lhs*, with its arguments, as given to `symbol`."""
+        return self._makers[lhs]

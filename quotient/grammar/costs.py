@@ -1,11 +1,12 @@
 """Finds the cheapest derivation of each nonterminal.
 
 For the grammar of a language all are found at once (Knuth, "A Generalization of Dijkstra's Algorithm",
-Information Processing Letters 6(1), 1977), here by iterating over the rules to a fixed point, which takes few
-rounds if symbols are visited after those in their rules. The rules that a cursor adds are many, but linear:
-none has more than one symbol of its own layer. So their cheapest derivations are shortest paths, which
-Dijkstra's algorithm finds on request; it looks at few of these rules, and the others need not even be
-constructed.
+Information Processing Letters 6(1), 1977). Here that is an iteration over the rules to a fixed point. It
+takes few rounds if symbols are visited after those in their rules.
+
+The rules that a cursor adds are many, but linear: none has more than one symbol of its own layer. So their
+cheapest derivations are shortest paths, which Dijkstra's algorithm finds on request. It looks at few of these
+rules, and the others need not even be constructed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
-from fimlsp.quotient.grammar.rules import DOT_BITS, Rhs, Rules
+from fimlsp.quotient.grammar.cfg import DOT_BITS, Rhs, Rules
 
 Costs = dict[int, int]
 """For each symbol the cost of its cheapest derivation, in bytes of text."""
@@ -59,8 +60,8 @@ def cost_of(costs: Mapping[int, int], symbols: tuple[int, ...]) -> int | None:
 class CheapestSentences:
     """The cheapest derivations of the symbols of a layer and of the layers below it.
 
-    `costs` and `choices` are those found so far. Those of *rules*, which must be linear, are found when they
-    are needed; those of the layers *below* are looked up there. Any other symbol is a terminal of cost
+    `costs` and `choices` hold the results so far. Derivations by *rules*, which must be linear, are searched
+    on demand, and those of the layers *below* are looked up there. Any other symbol is a terminal of cost
     *other*; with None it may not occur.
     """
 
@@ -82,9 +83,9 @@ class CheapestSentences:
 
     def cost(self, symbol: int) -> int | None:
         """The cost of *symbol*; None if it derives no sentence."""
-        found = self.costs.get(symbol)
-        if found is not None:
-            return found
+        cost = self.costs.get(symbol)
+        if cost is not None:
+            return cost
         if symbol in self._rules.nonterminals:
             self._search(symbol)
             return self.costs.get(symbol)
@@ -105,16 +106,16 @@ class CheapestSentences:
 
     def expand(self, symbols: Rhs) -> list[int]:
         """The terminals of the cheapest sentence that *symbols* derive; all of them must have a cost."""
-        found: list[int] = []
+        terminals: list[int] = []
         waiting = list(reversed(symbols))
         while waiting:
             symbol = waiting.pop()
             rhs = self._choice(symbol)
             if rhs is None:
-                found.append(symbol)
+                terminals.append(symbol)
             else:
                 waiting.extend(reversed(rhs))
-        return found
+        return terminals
 
     def _choice(self, symbol: int) -> Rhs | None:
         rhs = self.choices.get(symbol)
@@ -137,12 +138,12 @@ class CheapestSentences:
             for item in rules.starts(symbol):
                 rhs = rules.rhs[item >> DOT_BITS]
                 inner, total = None, spent
-                for each in rhs:
-                    cost = costs.get(each)
-                    if cost is None and each in nonterminals:
-                        inner = each
+                for part in rhs:
+                    cost = costs.get(part)
+                    if cost is None and part in nonterminals:
+                        inner = part
                         continue
-                    cost = self._cost_below(each) if cost is None else cost
+                    cost = self._cost_below(part) if cost is None else cost
                     if cost is None:
                         break
                     total += cost

@@ -1,12 +1,12 @@
 """Loads grammars written in Lark's EBNF (https://lark-parser.readthedocs.io/en/stable/grammar.html).
 
 The lark package parses the file. The conversion to plain productions is our own, because repetitions must
-stay visible: `x+` becomes a nonterminal that is marked as a repetition of `x`, `x*` an optional `x+`, and an
-optional part two alternatives. The loader supports rules, templates, groups, quoted literals and `%declare`d
-terminals.
+stay visible. `x+` becomes a nonterminal that is marked as a repetition of `x`. `x*` becomes an optional `x+`,
+and an optional part two alternatives. The loader supports rules, templates, groups, quoted literals and
+`%declare`d terminals.
 
 One file can serve several versions of a language, because declared names may be *switches*. A switch that is
-on stands for nothing; one that is off removes the alternative that contains it.
+on derives nothing; one that is off removes the alternative that contains it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder
 
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar, without_useless
-from fimlsp.quotient.grammar.places import Places, in_places, marked
+from fimlsp.quotient.grammar.places import Names, Places, in_places, marked
 
-Names = tuple[str, ...]
 Definition = tuple[Names, Tree[object]]
 Switches = Callable[[str], bool | None]
 
@@ -38,21 +37,20 @@ def read_grammar(
 ) -> Grammar:
     """The grammar written in *text*, with the rule *start* as its start symbol.
 
-    *switched_on* maps the name of a terminal to True or False if it is a switch that is on or off, and to
-    None if it is no switch. With *places* the rules are copied for the places they stand in (see
-    `places.py`). Rules that are unreachable or derive no sentence are dropped with *drop_useless*; otherwise
-    they are an error.
+    *switched_on* maps the name of a switch to True or False, and any other name to None. With *places* the
+    rules are copied for the places they occur in (see `places.py`). Rules that are unreachable or derive no
+    sentence are dropped with *drop_useless*; otherwise they are an error.
 
     Raises:
-        GrammarError: *text* is no Lark grammar, uses unsupported features, or has rules that may be empty or
-            are useless.
+        GrammarError: *text* is not a Lark grammar, uses unsupported features, or has rules that may be empty
+            or are useless.
     """
     try:
         builder = GrammarBuilder()
         builder.load_grammar(text)
         parsed = builder.build()
     except LarkError as error:
-        raise GrammarError(f"The grammar cannot be read: {error}") from error
+        raise GrammarError(f"Cannot read the grammar: {error}") from error
     definitions = {str(name): (tuple(parameters), tree) for name, parameters, tree, _ in parsed.rule_defs}
     if start not in definitions:
         raise GrammarError(f"The grammar has no rule '{start}' to start from.")
@@ -80,7 +78,7 @@ def _check_terminals(definitions: Mapping[str, Definition], terminals: Mapping[s
 
 
 def _no_switch(_name: str) -> None:
-    """Tells that no name is a switch."""
+    """Returns None: no name is a switch."""
 
 
 class _Converter:

@@ -1,4 +1,4 @@
-"""Copies the rules of a grammar for the places they may stand in: inherited attributes, expanded.
+"""Copies the rules of a grammar for the places they may occur in: inherited attributes, expanded.
 
 A *place* is a set of permissions: the body of a loop permits `break`, that of a function `return`. Two kinds
 of symbols in the rules deal with places, and derive nothing themselves. A *demand* restricts its alternative
@@ -17,28 +17,28 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
 
 Names = tuple[str, ...]
-Place = frozenset[str]
+Permissions = frozenset[str]
 Sides = dict[str, list[Names]]
 
 
 @value
-class Change:
-    """How a change makes one place of another: it `grants` permissions, and `keeps` some of those there were.
+class PlaceChange:
+    """A change from one place to another: it `grants` permissions, and `keeps` some of the old ones.
 
-    `keeps` maps each permission of the new place to that of the old place on which it depends; with None all
-    permissions stay as they are.
+    `keeps` maps each permission of the new place to that of the old place on which it depends. With None all
+    permissions stay.
     """
 
-    grants: Place = frozenset()
+    grants: Permissions = frozenset()
     keeps: Mapping[str, str] | None = field(default=None, hash=False)
 
-    def of(self, place: Place) -> Place:
+    def of(self, place: Permissions) -> Permissions:
         """The place that follows the change if *place* precedes it."""
         if self.keeps is None:
             return self.grants | place
-        return self.grants.union(behind for behind, before in self.keeps.items() if before in place)
+        return self.grants.union(new for new, old in self.keeps.items() if old in place)
 
-    def before(self, permissions: Place) -> Place:
+    def before(self, permissions: Permissions) -> Permissions:
         """The permissions of the old place on which *permissions* of the new one depend."""
         left = permissions - self.grants
         if self.keeps is None:
@@ -50,17 +50,18 @@ class Change:
 class Places:
     """The demands and changes of a grammar, and the place of its start symbol.
 
-    `demands` maps a demand to what it needs to be permitted, `changes` each change to what it does. `words`
-    are terminals: a line without any of them has no demands, so it is in every place what it is in the first.
+    `demands` maps the name of a demand to the permission that it needs, and `changes` the name of a change to
+    its effect. `words` are terminals: a line without any of them has no demands, so it means the same in
+    every place.
     """
 
-    first: Place
+    first: Permissions
     demands: Mapping[str, str]
-    changes: Mapping[str, Change]
+    changes: Mapping[str, PlaceChange]
     words: frozenset[str]
 
 
-_NO_CHANGE = Change()
+_NO_CHANGE = PlaceChange()
 _FOR = "@"
 
 
@@ -69,29 +70,29 @@ def in_places(
 ) -> tuple[Sides, dict[str, str]]:
     """The *rules* copied for each place, and the *repetitions* among the copies.
 
-    The start symbol keeps its name. Only what can be reached from it is copied.
+    The start symbol keeps its name. Only rules reachable from it are copied.
     """
     read = {name: [_read(places, side) for side in sides] for name, sides in rules.items()}
     deciding = _deciding(read)
 
-    def copy_of(symbol: str, place: Place) -> str:
+    def copy_of(symbol: str, place: Permissions) -> str:
         marks = sorted(place & deciding.get(symbol, frozenset()))
         return symbol if symbol == start or not marks else f"{symbol}{_FOR}{'+'.join(marks)}"
 
-    found: Sides = {}
+    sides_of: Sides = {}
     copied: dict[str, str] = {}
     waiting = [(start, places.first)]
     while waiting:
         name, place = waiting.pop()
         copy = copy_of(name, place)
-        if copy in found or name not in read:
+        if copy in sides_of or name not in read:
             continue
         permitted = [parts for needed, parts in read[name] if needed <= place]
-        found[copy] = [tuple([copy_of(part, change.of(place)) for part, change in p]) for p in permitted]
+        sides_of[copy] = [tuple([copy_of(part, change.of(place)) for part, change in p]) for p in permitted]
         waiting += [(part, change.of(place)) for parts in permitted for part, change in parts]
         if name in repetitions:
             copied[copy] = copy_of(repetitions[name], place)
-    return found, copied
+    return sides_of, copied
 
 
 def marked(grammar: Grammar, places: Places) -> Grammar:
@@ -101,9 +102,9 @@ def marked(grammar: Grammar, places: Places) -> Grammar:
     return replace(grammar, copies=frozenset(copies), place_words=frozenset(words))
 
 
-_Part = tuple[str, Change]
-_Side = tuple[Place, tuple[_Part, ...]]
-"""What an alternative demands, and its other symbols, each with the change before it."""
+_Part = tuple[str, PlaceChange]
+_Side = tuple[Permissions, tuple[_Part, ...]]
+"""The demands of an alternative, and its other symbols, each with the change before it."""
 
 
 def _read(places: Places, side: Names) -> _Side:
@@ -119,22 +120,22 @@ def _read(places: Places, side: Names) -> _Side:
     return needed, tuple(parts)
 
 
-def _deciding(read: Mapping[str, list[_Side]]) -> dict[str, Place]:
-    """For each nonterminal the permissions that make a difference to what it derives."""
-    found = dict.fromkeys(read, frozenset[str]())
+def _deciding(read: Mapping[str, list[_Side]]) -> dict[str, Permissions]:
+    """For each nonterminal the permissions that make a difference to its derivations."""
+    deciding = dict.fromkeys(read, frozenset[str]())
     changed = True
     while changed:
         changed = False
         for name, sides in read.items():
-            own = found[name].union(
+            own = deciding[name].union(
                 *(needed for needed, _ in sides),
                 *(
-                    change.before(found[part])
+                    change.before(deciding[part])
                     for _, parts in sides
                     for part, change in parts
-                    if part in found
+                    if part in deciding
                 ),
             )
-            changed |= own != found[name]
-            found[name] = own
-    return found
+            changed |= own != deciding[name]
+            deciding[name] = own
+    return deciding

@@ -1,1 +1,1 @@
-"""What a language is to the engine, and the tables made of it."""
+"""The interface of a language, and the tables that the engine makes of it."""

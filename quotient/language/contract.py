@@ -1,23 +1,92 @@
-"""The interface of a language: what the engine has to know about it.
+"""The interface of a language for the engine.
 
-A language consists of lexemes (`Lexis`), a grammar over them, and answers to a few questions that neither of
-the two covers. Most languages inherit these answers from `Language`. `docs/adding-a-language.md` explains how
-to write one.
+A language consists of lexemes (`LexicalSpec`), a grammar over them, and answers to a few questions that
+neither of the two covers. Most languages inherit these answers from `Language`.
+`docs/adding-a-language.md` explains how to write one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.lexis import Lexis
-from fimlsp.lexing.modes import ModeStack
+from fimlsp.lexing.lexical_spec import LexicalSpec
+from fimlsp.lexing.line import longest_match
+from fimlsp.lexing.nesting import ModeStack, TerminatorModes
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.editor_policy import EditorPolicy
-from fimlsp.quotient.language.whole_text import WholeTextCheck
+
+Span = tuple[int, int]
+
+
+class Fault(NamedTuple):
+    """A reason to refuse a text although the grammar accepts it.
+
+    Attributes:
+        message: the reason in words.
+        spans: the parts of the text that together are at fault, as offsets of bytes. A text with the same
+            lexemes there has the fault too, unless the text up to `repaired_until` repairs it.
+        local: True if that holds anywhere in the file; otherwise it depends on the text before the parts.
+        repaired_until: the offset up to which later text may repair the fault; 0 if it cannot.
+        repaired_by: a line that repairs the fault if it follows in a block around the fault.
+        rather: two words; a completion of a text with the fault may need the second in place of the first.
+        goes_on: a text that repairs the fault at `repaired_until`, or directly after its end if that is 0.
+        together: True if text between the parts cannot separate them, such as the header of a block.
+    """
+
+    message: str
+    spans: tuple[Span, ...]
+    local: bool = True
+    repaired_until: int = 0
+    repaired_by: bytes = b""
+    rather: tuple[bytes, bytes] | None = None
+    goes_on: bytes = b""
+    together: bool = False
+
+    def moved(self, by: int) -> Fault:
+        """The same fault in a text that has *by* more bytes before it."""
+        spans = tuple([(start + by, end + by) for start, end in self.spans])
+        repaired_until = self.repaired_until and self.repaired_until + by
+        return self._replace(spans=spans, repaired_until=repaired_until)
+
+
+class WholeTextCheck(ABC):
+    """A check of whole texts that the grammar accepts. Its caches never change an answer.
+
+    `halves` are lexemes that start others, each with the bytes that may continue it; their faults may be
+    known before they end. After the words `spelt_after` in a statement only some names are valid, so a name
+    may be wrong before it ends.
+    """
+
+    halves: Mapping[bytes, bytes] = MappingProxyType({})
+    spelt_after: tuple[bytes, ...] = ()
+
+    @abstractmethod
+    def faults(self, data: bytes) -> Sequence[Fault]:
+        """The reasons to refuse *data*; none if it is accepted, or is not a sentence of the grammar."""
+
+    @abstractmethod
+    def spelt(self, statement: bytes) -> Iterator[bytes]:
+        """Continuations of the unfinished *statement* if it ends in such a name, or before one."""
+
+    @abstractmethod
+    def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
+        """True if the last *fresh* bytes may have given the unfinished *statement* a fault. Quick.
+
+        *around* are the texts before the middle and after it.
+        """
+
+    @abstractmethod
+    def keeps_faultless(self, statement: bytes, fresh: int, right: bytes) -> bool:
+        """True if the last *fresh* bytes of *statement*, in brackets, give no fault to a text that has none.
+
+        The grammar accepts the text with and without them before *right*. Quick; False if that is not known.
+        """
+
 
 NEWLINE, INDENT, DEDENT = "NEWLINE", "INDENT", "DEDENT"
 """The terminals that an offside layout produces.
@@ -31,8 +100,8 @@ class TextAfterCursor:
     """The text to the right of a cursor, `data[cursor:]`.
 
     `kept` are the strings that a middle must stay inside, outermost first; None if it may leave them.
-    `is_rest_of_line(position)` tells whether the text from *position* on may be the rest of a line of code.
-    `may_follow(kinds)` tells whether neighbours in *kinds* may occur next to each other in a sentence.
+    `is_rest_of_line(position)` is True if the text from *position* on may be the rest of a line of code.
+    `may_follow(kinds)` is True if all neighbours in *kinds* may be adjacent in a sentence.
     """
 
     lexical: LexerTables
@@ -47,8 +116,8 @@ class TextAfterCursor:
 class StringTail:
     """One way to read the text after a cursor from inside strings, up to ordinary code.
 
-    `kinds` are the lexemes read, `end` is the offset where code begins, and `opened` is what the lexemes
-    close (in the order of `ModeStack.opened`).
+    `kinds` are the lexemes read, `end` is the offset where code starts, and `opened` are the modes that the
+    lexemes close (in the order of `ModeStack.opened`).
     """
 
     kinds: tuple[int, ...]
@@ -57,7 +126,7 @@ class StringTail:
 
 
 class OpenModes:
-    """Which mode stacks a cursor may be in, judging by the text after it. Here: only ordinary code."""
+    """The possible mode stacks at a cursor, judging by the text after it. Here: only ordinary code."""
 
     def places(self) -> Iterable[ModeStack]:
         """The mode stacks that a middle may end in, apart from that of ordinary code."""
@@ -72,9 +141,9 @@ class OpenModes:
 class Language(ABC):
     """A language, as a value: equal languages share their tables, which are made for the first engine.
 
-    `name` is what users call it. `enclosures` maps each terminal that opens something, such as a bracket, to
-    the terminal that closes it; a middle that must not escape never leaves one to enter another. With
-    `byte_order_mark` a file may begin with U+FEFF, which is ignored.
+    `name` is its name for users. `enclosures` maps each opening terminal, such as a bracket, to the terminal
+    that closes it. A middle that must not escape never leaves one to enter another. With `byte_order_mark` a
+    file may start with U+FEFF, which is ignored.
     """
 
     name: str
@@ -84,11 +153,11 @@ class Language(ABC):
 
     @property
     def editor(self) -> EditorPolicy:
-        """What an editor has to know beside lexemes and grammar."""
+        """The knowledge of an editor beside lexemes and grammar."""
         return EditorPolicy()
 
     @abstractmethod
-    def lexis(self) -> Lexis:
+    def lexical_spec(self) -> LexicalSpec:
         """The lexical description: lexemes and layout."""
 
     @abstractmethod
@@ -104,43 +173,43 @@ class Language(ABC):
         return kind
 
     def whole_text_check(self) -> WholeTextCheck | None:
-        """What else decides whether a text is valid; None if the grammar alone does."""
+        """A further check of valid texts; None if the grammar alone decides."""
         return None
 
-    def not_read(self, text: bytes) -> str | None:
-        """What in *text* is beyond a limit of the lexemes or the grammar, in words; None if nothing is.
+    def exceeded_limit(self, text: bytes) -> str | None:
+        """The limit of the lexemes or the grammar that *text* exceeds, in words; None if it exceeds none.
 
-        Where there is something, a text that is refused may be valid all the same.
+        A text that exceeds a limit may be valid even if it is refused.
         """
         del text
         return None
 
     def finer(self, beginning: bytes) -> Language:
-        """A language of the same lexemes whose grammar leaves out more of what the check refuses.
+        """A language of the same lexemes whose grammar excludes more of the texts that the check refuses.
 
-        It is for files with this *beginning*. It is slower, so it is asked only where it matters; where it
-        never does it is the language itself.
+        It is for files with this *beginning*. It is slower, so it is used only where it matters. Without such
+        a language, this is the language itself.
         """
         del beginning
         return self
 
-    def needs_finer_behind(self, text: bytes) -> bool:
-        """Whether `finer` may tell more about what follows *text*, the beginning of a statement. Quick."""
+    def needs_finer_after(self, text: bytes) -> bool:
+        """True if `finer` may refuse more after *text*, the beginning of a statement. Quick."""
         del text
         return False
 
     def needs_finer_before(self, text: bytes) -> bool:
-        """Whether `finer` may tell more about what precedes *text*, the rest of a file. Quick."""
+        """True if `finer` may refuse more before *text*, the rest of a file. Quick."""
         del text
         return False
 
     def another_word(self, kind: str, number: int) -> bytes | None:
-        """A lexeme of *kind* that no text is likely to hold, another for each *number*; None if none is."""
+        """A lexeme of *kind* that few texts contain, another for each *number*; None if none is known."""
         del kind, number
         return None
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
-        """Which mode stacks the cursor before *text* may be in."""
+        """The mode stacks that the cursor before *text* may be in."""
         del text
         return OpenModes()
 
@@ -156,3 +225,48 @@ class Language(ABC):
         """
         del terminals, opened
         return {}
+
+
+class LineMayEnd(OpenModes):
+    """The two modes of a layout of terminators, for the cursor before *text*; *modes* is either of them.
+
+    The text after the cursor is read up to the first lexeme after which a line may not end. From there on it
+    has the same lexemes in either mode (see `lexing/nesting.py`).
+    """
+
+    def __init__(self, text: TextAfterCursor, modes: TerminatorModes) -> None:
+        self._text = text
+        self._may_end = modes.may_end
+        self._read: dict[int, tuple[tuple[int, ...], int] | None] = {}
+
+    def places(self) -> Iterable[ModeStack]:
+        """As in `OpenModes`."""
+        return (self._may_end,)
+
+    def tails(self, place: ModeStack, kind: int | None, position: int) -> Iterable[StringTail]:
+        """As in `OpenModes`."""
+        modes = place if kind is None else place.after(self._text.lexical.kinds[kind])
+        assert modes is not None
+        if modes.line_end is None:
+            return (StringTail((), position, place.opened),)
+        if position not in self._read:
+            self._read[position] = self._lexemes_from(position)
+        lexemes = self._read[position]
+        return () if lexemes is None else (StringTail(*lexemes, place.opened),)
+
+    def _lexemes_from(self, position: int) -> tuple[tuple[int, ...], int] | None:
+        """The kinds from *position* on, up to one after which a line may not end; None if there are none."""
+        lexical, data = self._text.lexical, self._text.data
+        kinds: list[int] = []
+        modes: ModeStack | None = self._may_end
+        while modes is not None and modes.line_end is not None and position < len(data):
+            lexeme = longest_match(lexical, lexical.dfa.starts[modes.mode], data, position)
+            if lexeme is None or lexeme[0] == lexical.bad:
+                return None
+            kind, position = lexeme
+            if kind not in lexical.skipped:
+                kinds.append(kind)
+                if not self._text.may_follow(kinds[-2:]):
+                    return None
+            modes = modes.after(lexical.kinds[kind]) if kind in lexical.mode_changers else modes
+        return tuple(kinds), position

@@ -1,24 +1,31 @@
-"""A recogniser for one direction: parses groups forwards or backwards, and caches the results.
+"""A recogniser for one direction, with caches, and classes of lines that no context can tell apart.
 
 Left contexts are parsed forwards; right contexts backwards, with reversed rules.
+
+After a whole logical line only two things matter: the rules that it completes, and the rules that continue on
+other lines. Most lines of a file are equivalent in this sense, for instance all simple statements, or all
+headers of `while` loops. So each class has one representative, and contexts read the representative, in both
+directions. Every line itself is parsed just once, forwards.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import EVERY
-from fimlsp.quotient.earley.automaton import Automaton
-from fimlsp.quotient.earley.canonical_sets import CanonicalSets
-from fimlsp.quotient.earley.open_rules import OpenRuleFinder, OpenRules
-from fimlsp.quotient.earley.sets import Earley, EarleySet
-from fimlsp.quotient.grammar.rules import Rules
+from fimlsp.quotient.grammar.cfg import Grammar, Production, Rules
+from fimlsp.quotient.grammar.earley_automaton import Automaton, State
+from fimlsp.quotient.grammar.earley_sets import CanonicalSets, Earley, EarleySet
+from fimlsp.quotient.grammar.open_rules import OpenRuleFinder, OpenRules
 from fimlsp.quotient.language.escape import Enclosures, Insides
 
 _MOST_QUERIES = 1024
 _NONE = frozenset[int]()
 
 _Query = tuple[EarleySet, tuple[int, ...] | None, frozenset[int]]
-"""Where to find open rules: a set, the suites open behind it, and symbols that may not come next."""
+"""A query for open rules: a set, the suites open after it, and symbols that may not come next."""
 
 
 class Direction:
@@ -57,10 +64,10 @@ class Direction:
 
     def start(self, bodies: frozenset[int]) -> EarleySet:
         """The set before a group that may be any of *bodies*; the same object for equal *bodies*."""
-        found = self._starts.get(bodies)
-        if found is None:
-            found = self._starts[bodies] = self.earley.start(bodies)
-        return found
+        start = self._starts.get(bodies)
+        if start is None:
+            start = self._starts[bodies] = self.earley.start(bodies)
+        return start
 
     def read(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
         """As `Earley.read`, cached: the same symbols after the same set give the same object."""
@@ -68,8 +75,8 @@ class Direction:
         try:
             return self._sets_after[key]
         except KeyError:
-            found = self._sets_after[key] = self._read(before, symbols)
-            return found
+            after = self._sets_after[key] = self._read(before, symbols)
+            return after
 
     def _read(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
         """As `read`. In between the sets are made canonical, so that those before need not be kept."""
@@ -80,19 +87,19 @@ class Direction:
             current = self.read(self.canonical(current), symbols[start : start + EVERY])
         return current
 
-    def canonical(self, found: EarleySet) -> EarleySet:
+    def canonical(self, earley_set: EarleySet) -> EarleySet:
         """As `CanonicalSets.standing_for`."""
-        return self._canonical_sets.standing_for(found)
+        return self._canonical_sets.standing_for(earley_set)
 
     def open_rules(
         self, last: EarleySet, suites: tuple[int, ...] | None, not_next: frozenset[int] = _NONE
     ) -> OpenRules:
         """As `OpenRuleFinder.open_rules`, cached."""
         query = last, suites, not_next
-        found = self._open_rules_at.get(query)
-        if found is None:
-            found = self._open_rules_at[query] = self._finder.open_rules(*query)
-        return found
+        open_rules = self._open_rules_at.get(query)
+        if open_rules is None:
+            open_rules = self._open_rules_at[query] = self._finder.open_rules(*query)
+        return open_rules
 
     def possible_bodies(
         self,
@@ -101,21 +108,122 @@ class Direction:
         bodies: frozenset[int],
         not_next: frozenset[int] = _NONE,
     ) -> frozenset[int]:
-        """Which of *bodies* the group may be whose rules are open at *last* (as in `open_rules`); cached."""
+        """Those of *bodies* that the group with open rules at *last* (as in `open_rules`) may be; cached."""
         query = last, suites, not_next
-        found = self._possible_bodies.get(query)
-        if found is None:
+        possible = self._possible_bodies.get(query)
+        if possible is None:
             opened = self.open_rules(*query).opened
-            found = self._possible_bodies[query] = bodies & opened.get(self.start(bodies), _NONE)
-        return found
+            possible = self._possible_bodies[query] = bodies & opened.get(self.start(bodies), _NONE)
+        return possible
 
     def insides(self, of: OpenRules) -> Insides:
         """As `Enclosures.insides`, cached."""
-        found = self._insides.get(of)
-        if found is None:
-            found = self._insides[of] = self._enclosures.insides(of)
-        return found
+        insides = self._insides.get(of)
+        if insides is None:
+            insides = self._insides[of] = self._enclosures.insides(of)
+        return insides
 
     def read_any(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
         """The set after one symbol, which may be any of *symbols*; None if none of them is expected."""
         return self.read(before, symbols) if len(symbols) == 1 else self.earley.scan(before, symbols)
+
+
+Form = tuple[frozenset[int], frozenset[State], frozenset[State], frozenset[State]]
+"""The class of a line: the nonterminals that derive it, and three sets of states.
+
+The states belong to unfinished rules: those that started with the line, those that started with its line end,
+and those that wait for the latter.
+"""
+
+
+class LineClasses:
+    """Finds the representative of a line.
+
+    Where rules are copied for places (see `grammar/places.py`), a line that means the same in all of
+    them is read in the first.
+
+    *suites* are the symbols of nested blocks, *bodies* those of groups, and *lists* the repetitions of
+    *bodies*.
+    """
+
+    __slots__ = (
+        "_continuing",
+        "_copies",
+        "_forward",
+        "_line_starts",
+        "_newline",
+        "_place_words",
+        "_representative_of",
+        "_representatives",
+    )
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        suites: Collection[int],
+        bodies: Collection[int],
+        lists: Collection[int],
+        forward: Direction,
+    ) -> None:
+        opaque = {grammar.start, *suites, *lists}
+        productions = [production for production in grammar.productions if production.lhs not in opaque]
+        self._newline = grammar.symbol("NEWLINE")
+        after_breaks = _after(productions, {self._newline, *suites}) - {*suites}
+        self._continuing = frozenset(symbol for symbol in after_breaks if grammar.is_terminal(symbol))
+        self._line_starts = after_breaks - self._continuing | frozenset(bodies)
+        self._copies = grammar.copies
+        self._place_words = grammar.place_words
+        self._forward = forward
+        self._representative_of = WeighedDict[tuple[int, ...], tuple[int, ...]](
+            4 * MEGABYTE, lambda symbols, _: 150 + 8 * len(symbols)
+        )
+        self._representatives: dict[Form, tuple[int, ...]] = {}
+
+    @property
+    def start(self) -> EarleySet:
+        """The set before any line."""
+        return self._forward.start(self._line_starts)
+
+    def representative(self, symbols: tuple[int, ...]) -> tuple[int, ...]:
+        """The representative of the logical line *symbols*; neither includes its line end.
+
+        It may replace the line in every group. The first line of a class represents it; a line that cannot be
+        classified represents itself. Amortised O(line).
+        """
+        representative = self._representative_of.get(symbols)
+        if representative is None:
+            form = None if self._continuing.intersection(symbols[:1]) else self._form(symbols)
+            representative = symbols if form is None else self._representatives.setdefault(form, symbols)
+            self._representative_of[symbols] = representative
+        return representative
+
+    def _form(self, symbols: tuple[int, ...]) -> Form | None:
+        """The class of the line *symbols*; None if it cannot be described by a `Form`."""
+        start = self.start
+        if self._copies and self._place_words.isdisjoint(symbols):
+            start = self._forward.start(self._line_starts - self._copies)
+        last = self._forward.earley.read(start, symbols)
+        end = last and self._forward.earley.scan(last, (self._newline,))
+        if last is None or end is None:
+            return None
+        unfinished = [(state, origin) for state, origin in end.entries if state.by_symbol]
+        after_break = [(state, origin) for state, origin in unfinished if origin is not start]
+        waiting = last.waiting if after_break else ()
+        if any(origin is not last for _, origin in after_break) or any(
+            origin is not start for _, origin in waiting
+        ):
+            return None
+        return (
+            end.completed_from(start),
+            frozenset(state for state, origin in unfinished if origin is start),
+            frozenset(state for state, _ in after_break),
+            frozenset(state for state, _ in waiting),
+        )
+
+
+def _after(productions: Sequence[Production], breaks: Collection[int]) -> frozenset[int]:
+    """The symbols that some production allows directly after a symbol that ends with one of *breaks*."""
+    ending = set(breaks)
+    while fresh := {p.lhs for p in productions if p.rhs[-1] in ending} - ending:
+        ending |= fresh
+    return frozenset(b for production in productions for a, b in pairwise(production.rhs) if a in ending)

@@ -1,21 +1,23 @@
-"""What an editor and a model have to know of a language beside its grammar: remarks, blocks, repetitions.
+"""The rules of a language for editors and models, beside its grammar: comments, blocks, missing names.
 
-None of it decides what is valid. It decides how much is suggested at once, what of that is worth showing, and
-how a file's name is told to a model.
+They never decide about validity. They decide the size of a suggestion, the part of it that is worth showing,
+and the form of a file's name in a prompt.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from re import Pattern
+from typing import Protocol
 
 _STEPS = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """How a remark of one line is written: between what it begins with and what ends it, if anything does."""
+    """The marks of a comment on one line: its beginning, and its end if it has one."""
 
     begin: str
     end: str = ""
@@ -23,17 +25,17 @@ class Comment:
 
 @dataclass(frozen=True)
 class EditorPolicy:
-    """The editor's side of a language, by default of one whose blocks stand in brackets.
+    """The editor's side of a language, by default of one with blocks in brackets.
 
     Attributes:
-        file_ending: what the names of its files end with, for a buffer that has none.
-        comment: how a remark is written; None if there are none.
+        file_ending: the ending of file names, for a buffer without a name.
+        comment: the marks of a comment; None if there are no comments.
         known_names: the names that need not be defined in a file, such as keywords.
-        header_end: what ends a line behind which a block begins; empty if a bracket does.
-        block_opener: matches at the beginning of a line, without its remark, behind which a block begins.
-        block_closer: matches a line that only ends what was begun above it.
-        not_code: matches strings and remarks, those without an end up to the end of the text or line.
-        prose: matches the beginning of a text that holds sentences rather than code.
+        header_end: the end of a line after which a block starts; empty if that is a bracket.
+        block_opener: matches at the beginning of a line, without its comment, after which a block starts.
+        block_closer: matches a line that only closes parts of code begun above it.
+        not_code: matches strings and comments, those without an end up to the end of the text or line.
+        prose: matches the beginning of a text with sentences rather than code.
     """
 
     file_ending: str = ""
@@ -46,25 +48,25 @@ class EditorPolicy:
     prose: Pattern[bytes] = re.compile(rb"(?!)")
 
     def opens_block(self, line: bytes) -> bool:
-        """Whether a block may begin behind *line*."""
+        """True if a block may start after *line*."""
         return self.block_opener.match(self.code_alone(line)) is not None
 
-    def is_remark(self, line: bytes) -> bool:
-        """Whether *line* is a remark and nothing else."""
+    def is_comment(self, line: bytes) -> bool:
+        """True if *line* is a comment and nothing else."""
         return self.comment is not None and line.strip().startswith(self.comment.begin.encode())
 
     def only_closes(self, line: bytes) -> bool:
-        """Whether *line* has nothing but the ends of what was begun above it."""
+        """True if *line* only closes parts of code begun above it."""
         return self.block_closer.match(line.strip()) is not None
 
     def code_alone(self, text: bytes) -> bytes:
-        """*text* without its strings and remarks."""
+        """*text* without its strings and comments."""
         return self.not_code.sub(b"", text)
 
     def swaps_brackets(self, text: bytes) -> bool:
-        """Whether *text* closes a bracket that it did not open, and then leaves another one open.
+        """True if *text* closes a bracket that it did not open, and then leaves another one open.
 
-        Between `f(` and `)` that is `a) + g(b`. Strings and remarks do not count.
+        Between `f(` and `)` that is `a) + g(b`. Strings and comments do not count.
         """
         depth = lowest = 0
         for byte in self.code_alone(text):
@@ -72,17 +74,31 @@ class EditorPolicy:
             lowest = min(lowest, depth)
         return lowest < 0 and depth > lowest
 
-    def first_fault(self, left: bytes, text: bytes, right: bytes) -> int | None:
+    def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """The offset in *text*, between *left* and *right*, up to which it may be shown; None if all may."""
         del left, text, right
         return None
 
     def stops_idly(self, left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
-        """Whether *text*, a beginning of *whole*, stops where nobody would stop."""
+        """True if *text*, a beginning of *whole*, ends where no author would stop."""
         del left, text, right, whole
         return False
 
     def first_unknown_name(self, left: bytes, text: bytes, right: bytes) -> int | None:
-        """The offset of the first name in *text* that nothing binds; None if none, or nobody knows."""
+        """The offset of the first unbound name in *text*; None if there is none, or it is not known."""
         del left, text, right
         return None
+
+
+class MissingNames(Protocol):
+    """The names that the code lacks at an offset, `back` bytes before the cursor or at the cursor itself."""
+
+    @property
+    def back(self) -> int:
+        """The distance of the offset from the cursor in bytes."""
+
+    def after(self, text: bytes) -> Mapping[bytes, float]:
+        """The missing texts after *text*, which follows the offset, with their probabilities.
+
+        All other texts share the remaining probability.
+        """

@@ -1,9 +1,9 @@
-"""Detects context escape: a middle leaves what both contexts are in, only to enter another of its kind.
+"""Detects context escape: a middle leaves the bracket or block around both contexts, and enters another one.
 
 Between `f(a` and `b)` the text `) + g(` connects, but then the two contexts are in different calls. Between
 two statements of a function one can insert a whole `def` that takes the second one away (Melcer et al. 2024,
-arXiv 2402.17988, section VIII-A). A middle escapes if, within one rule, it closes a bracket or block that is
-open on the left and opens one of the same kind that is closed on the right.
+arXiv 2402.17988, section VIII-A). A middle escapes if, within one rule, it closes a bracket or block of the
+left context and opens one of the same kind for the right context.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from fimlsp.quotient.earley.open_rules import Child, OpenRules, OpenSuite
-from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.open_rules import Child, OpenRules, OpenSuite
 
 Inside = frozenset[Literal["bracket", "block"]]
-"""What is open within a rule on one side of the cursor: brackets, blocks, both or nothing."""
+"""The enclosures open within a rule on one side of the cursor: brackets, blocks, both or none."""
 
 NOTHING: Inside = frozenset()
 BRACKET: Inside = frozenset({"bracket"})
 BLOCK: Inside = frozenset({"block"})
 
 Insides = dict[EarleySet, Inside]
-"""What is open between the cursor and each set at which an open node began."""
+"""The enclosures open between the cursor and each set at which an open node started."""
 
 
 class Enclosures:
@@ -37,26 +37,25 @@ class Enclosures:
         self._step |= {numbers[name]: -1 for name in pairs.values() if name in numbers}
 
     def __contains__(self, symbol: int) -> bool:
-        """Whether *symbol* opens or closes something."""
+        """True if *symbol* opens or closes something."""
         return symbol in self._step
 
     def unmatched(self, symbols: Iterable[int]) -> tuple[bool, bool]:
-        """Whether *symbols* close a bracket they did not open, and whether they leave one open."""
+        """Two flags: *symbols* close a bracket they did not open, and they leave one open."""
         depth = lowest = 0
         for symbol in symbols:
             depth += self._step.get(symbol, 0)
             lowest = min(lowest, depth)
         return lowest < 0, depth > lowest
 
-    def insides(self, found: OpenRules) -> Insides:
-        """What is open between the cursor and each set of *found*, in either direction. O(sets).
+    def insides(self, open_rules: OpenRules) -> Insides:
+        """The enclosures open between the cursor and each set of *open_rules*, in either direction. O(sets).
 
-        All rules that began at a set have the same text between it and the cursor, so any one of them will
-        do.
+        All rules that started at a set have the same text between it and the cursor, so one of them suffices.
         """
-        rules = found.finder.rules
-        insides: Insides = dict.fromkeys(found.opened if found.open_suites else (), BLOCK)
-        for at, reached in found.reached.items():
+        rules = open_rules.finder.rules
+        insides: Insides = dict.fromkeys(open_rules.opened if open_rules.open_suites else (), BLOCK)
+        for at, reached in open_rules.reached.items():
             ((rule, dot), *_), child = next(iter(reached.values()))[0]
             read = rules.rhs[rule][:dot][:: -1 if rules.backward else 1]
             inside = BRACKET if any(self.unmatched(read)) else NOTHING
@@ -64,9 +63,9 @@ class Enclosures:
         return insides
 
     def escapes(self, left: Inside, between: Iterable[int], right: Inside) -> bool:
-        """Whether a middle escapes that finishes a child, continues with *between*, and begins another child.
+        """True if a middle escapes that finishes a child, continues with *between*, and starts another child.
 
-        *left* is what is open in the child on the left, *right* what is open in that on the right.
+        *left* and *right* are the enclosures open in these two children.
         """
         closes, opens = self.unmatched(between)
         left |= BRACKET if closes else NOTHING
@@ -75,7 +74,7 @@ class Enclosures:
 
 
 def of_child(child: Child, insides: Insides) -> Inside:
-    """What is open within an open child; *insides* has it for each set."""
+    """The enclosures open within an open child; *insides* has them for each set."""
     if isinstance(child, OpenSuite):
         return BLOCK
     return NOTHING if child is None else insides[child[1]]

@@ -18,21 +18,17 @@ from weakref import WeakValueDictionary
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.modes import ModeStack
-from fimlsp.quotient.earley.common_nodes import CommonNodes, find_common_nodes
-from fimlsp.quotient.earley.open_rules import Open, OpenRules
-from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.grammar.cfg import SENTINELS, Grammar, between_sentinels
+from fimlsp.lexing.nesting import ModeStack
+from fimlsp.quotient.grammar.cfg import SENTINELS, Grammar, Rules, between_sentinels
 from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest
-from fimlsp.quotient.grammar.rules import Rules
-from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language
-from fimlsp.quotient.language.direction import Direction
+from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.open_rules import CommonNodes, Open, OpenRules, find_common_nodes
+from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language, WholeTextCheck
+from fimlsp.quotient.language.direction import Direction, LineClasses
 from fimlsp.quotient.language.escape import Enclosures
-from fimlsp.quotient.language.line_classes import LineClasses
-from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 MOST_LANGUAGES = 32
-"""How many languages `tables_of` remembers; each version of a language is one."""
+"""Number of languages that `tables_of` remembers; each version of a language is one."""
 
 _MOST_LINE_STARTS = 3_000
 _INDENT_COST = 4
@@ -49,10 +45,10 @@ class Interned:
 
 
 class Interner:
-    """Makes values, each only once; a value is forgotten when nobody else refers to it.
+    """Makes values, each only once; a value is freed when nothing else refers to it.
 
-    So equal values are the same object, compared and hashed by identity (hash-consing: Ershov, "On
-    Programming of Arithmetic Operations", CACM 1(8), 1958; Filliâtre and Conchon, "Type-Safe Modular
+    So equal values are the same object, compared and hashed by identity. This is hash-consing (Ershov, "On
+    Programming of Arithmetic Operations", CACM 1(8), 1958. Filliâtre and Conchon, "Type-Safe Modular
     Hash-Consing", ML Workshop 2006).
     """
 
@@ -64,10 +60,10 @@ class Interner:
     def __call__(self, make: type[T], *parts: Hashable) -> T:
         """The value `make(*parts)`; the same object for equal parts."""
         key = make, *parts
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = make(*parts)
-        return cast("T", found)
+        known = self._made.get(key)
+        if known is None:
+            known = self._made[key] = make(*parts)
+        return cast("T", known)
 
 
 class LanguageTables:
@@ -75,13 +71,13 @@ class LanguageTables:
 
     `terminal_of` maps lexeme kinds to terminals of the grammar (-1 for kinds without one) and `kinds_of` is
     its inverse. `bodies` are the symbols of groups, `lists` maps each to its repetition, and `suites` maps
-    each suite symbol to the body of its groups. A new line begins after the symbols `line_ends`. `neighbours`
+    each suite symbol to the body of its groups. A new line starts after the symbols `line_ends`. `neighbours`
     are the pairs of terminals that may be adjacent. `intern` makes hash-consed values.
     """
 
     def __init__(self, language: Language, lexical: LexerTables | None = None) -> None:
         self.language = language
-        lexical = self.lexical = lexical or LexerTables(language.lexis())
+        lexical = self.lexical = lexical or LexerTables(language.lexical_spec())
         self.offside = lexical.offside
         grammar = language.grammar() if self.offside else between_sentinels(language.grammar())
         self.grammar = grammar
@@ -120,7 +116,7 @@ class LanguageTables:
         self.backward = Direction(self._rules(backward=True), self.enclosures)
 
     def prepare(self) -> None:
-        """Make now what the first questions at a cursor ask of the language: some milliseconds, once."""
+        """Fill the caches that the first cursor needs: some milliseconds, once."""
         if "cheapest" not in vars(self):
             self.lexical.paths.prepare(self.lexical.dfa.starts.values())
             self.forward.prepare()
@@ -136,15 +132,15 @@ class LanguageTables:
 
     @cached_property
     def whole_text_check(self) -> WholeTextCheck | None:
-        """As in `Language`; one for all documents, as it remembers what it has seen."""
+        """As in `Language`; one for all documents, so that they share its caches."""
         return self.language.whole_text_check()
 
     def finer(self, language: Language) -> LanguageTables:
         """The tables of *language*, which is one of `Language.finer`."""
-        found = self._finer.get(language)
-        if found is None:
-            found = self._finer[language] = LanguageTables(language, self.lexical)
-        return found
+        tables = self._finer.get(language)
+        if tables is None:
+            tables = self._finer[language] = LanguageTables(language, self.lexical)
+        return tables
 
     @cached_property
     def place_kinds(self) -> int:
@@ -153,7 +149,7 @@ class LanguageTables:
 
     @property
     def first_free_symbol(self) -> int:
-        """The first number that is no symbol of the grammar."""
+        """The first number after the symbols of the grammar."""
         return len(self.grammar.terminals) + len(self.grammar.nonterminals)
 
     def _terminal(self, kind: str) -> int:
@@ -175,14 +171,14 @@ class LanguageTables:
 
     @cached_property
     def cheapest_without_blocks(self) -> CheapestSentences:
-        """As `cheapest`, where no block may begin."""
+        """As `cheapest`, where no block may start."""
         costs = self._costs()
         del costs[self.indent]
-        found = cheapest(self.forward.rules.alternatives(), costs)
-        return CheapestSentences(*found, self.forward.rules, other=None)
+        sentences = cheapest(self.forward.rules.alternatives(), costs)
+        return CheapestSentences(*sentences, self.forward.rules, other=None)
 
     def _costs(self) -> dict[int, int]:
-        """What each terminal costs."""
+        """The cost of each terminal."""
         starts = self.lexical.dfa.starts.values()
         costs = {self.newline: 1, self.indent: _INDENT_COST, self.dedent: 1}
         costs |= dict.fromkeys(map(self.grammar.symbol, () if self.offside else SENTINELS), 0)
@@ -219,11 +215,11 @@ class LanguageTables:
 
     def live_terminals(self, live: int) -> tuple[int, ...]:
         """The terminals of the lexeme kinds in the bit set *live*; cached."""
-        found = self._live_terminals.get(live)
-        if found is None:
+        live_terminals = self._live_terminals.get(live)
+        if live_terminals is None:
             terminals = (self.terminal_of[kind] for kind in self.lexical.kinds_in(live))
-            found = self._live_terminals[live] = tuple(dict.fromkeys(t for t in terminals if t >= 0))
-        return found
+            live_terminals = self._live_terminals[live] = tuple(dict.fromkeys(t for t in terminals if t >= 0))
+        return live_terminals
 
     def terminals(self, kinds: Iterable[int]) -> tuple[int, ...]:
         """The terminals of lexeme *kinds*; -1, which no rule expects, for a kind without one."""
@@ -231,11 +227,11 @@ class LanguageTables:
         return tuple([terminal_of[kind] for kind in kinds])
 
     def may_follow(self, kinds: Sequence[int]) -> bool:
-        """Whether neighbours in *kinds* may be adjacent in a sentence. A necessary condition for validity."""
+        """True if neighbours in *kinds* may be adjacent in a sentence. A necessary condition for validity."""
         return self.neighbours.issuperset(pairwise(self.terminals(kinds)))
 
     def too_deep(self, kinds: Sequence[int], open_at_end: int) -> bool:
-        """Whether brackets nest too deeply in *kinds*, given that *open_at_end* are open behind them."""
+        """True if brackets nest too deeply in *kinds*, given that *open_at_end* are open after them."""
         return self.lexical.too_deep(kinds, open_at_end)
 
     def common_nodes(
@@ -243,43 +239,43 @@ class LanguageTables:
     ) -> CommonNodes:
         """As `find_common_nodes`, cached."""
         key = left, right, left_node, right_node
-        found = self._common_nodes.get(key)
-        if found is None:
-            found = self._common_nodes[key] = find_common_nodes(
+        nodes = self._common_nodes.get(key)
+        if nodes is None:
+            nodes = self._common_nodes[key] = find_common_nodes(
                 left, right, left_node, right_node, self.grammar.repetitions
             )
-        return found
+        return nodes
 
     def at_line_start(self, group: EarleySet) -> tuple[EarleySet | None, frozenset[int]]:
         """Interpret a backward set at a line start.
 
-        Returns its canonical set, or None if the group cannot have an earlier line, and what the group is if
-        it begins here.
+        Returns its canonical set, and the bodies that the group may be if it starts here. The former is None
+        if the group cannot have an earlier line.
         """
-        found = self._at_line_start.get(group)
-        if found is None:
+        answer = self._at_line_start.get(group)
+        if answer is None:
             has_line_before = any(group.expects(symbol) for symbol in (self.newline, *self.suites))
             completed = group.completed_from(self.backward.start(self.bodies)) & self.bodies
             canonical = self.backward.canonical(group) if has_line_before else None
-            found = self._at_line_start[group] = canonical, completed
-        return found
+            answer = self._at_line_start[group] = canonical, completed
+        return answer
 
     def not_before(self, places: frozenset[ModeStack]) -> frozenset[int]:
-        """The symbols that end with a lexeme behind which the modes are none of *places*; cached.
+        """The symbols that end with a lexeme after which the modes are none of *places*; cached.
 
         Exact if no symbol may end with lexemes of both sorts.
         """
-        found = self._not_before.get(places)
-        if found is None:
+        symbols = self._not_before.get(places)
+        if symbols is None:
             names = self.lexical.kinds
-            not_behind = {
+            not_after = {
                 terminal
                 for terminal, kinds in self.kinds_of.items()
                 if not any(place.may_follow(names[kind]) for place in places for kind in kinds)
             }
-            found = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= not_behind)
-            self._not_before[places] = found
-        return found
+            symbols = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= not_after)
+            self._not_before[places] = symbols
+        return symbols
 
     @cached_property
     def _last_terminals(self) -> dict[int, set[int]]:
@@ -287,11 +283,11 @@ class LanguageTables:
 
     def suites_of(self, bodies: frozenset[int]) -> tuple[int, ...]:
         """The suite symbols whose groups are among *bodies*; cached."""
-        found = self._suites_of.get(bodies)
-        if found is None:
-            found = tuple(suite for suite, body in self.suites.items() if body in bodies)
-            self._suites_of[bodies] = found
-        return found
+        suites = self._suites_of.get(bodies)
+        if suites is None:
+            suites = tuple(suite for suite, body in self.suites.items() if body in bodies)
+            self._suites_of[bodies] = suites
+        return suites
 
 
 def _cost_of_text(text: bytes) -> int:
@@ -311,17 +307,17 @@ def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
 
 
 def ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
-    """For each symbol the first (*side* 0) or last (*side* -1) terminals of what it derives."""
-    found = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
-    found.update({production.lhs: set() for production in grammar.productions})
+    """For each symbol the first (*side* 0) or last (*side* -1) terminals of its sentences."""
+    ends_of = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
+    ends_of.update({production.lhs: set() for production in grammar.productions})
     changed = True
     while changed:
         changed = False
         for production in grammar.productions:
-            size = len(found[production.lhs])
-            found[production.lhs] |= found[production.rhs[side]]
-            changed |= len(found[production.lhs]) > size
-    return found
+            size = len(ends_of[production.lhs])
+            ends_of[production.lhs] |= ends_of[production.rhs[side]]
+            changed |= len(ends_of[production.lhs]) > size
+    return ends_of
 
 
 @lru_cache(MOST_LANGUAGES)

@@ -1,1 +1,1 @@
-"""The states of a middle: what is known after some of its bytes."""
+"""The states of a middle after some of its bytes, and the texts that complete it."""

@@ -12,15 +12,14 @@ from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK
 from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.masks.plain_walk import Truths
-    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
+    from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
 
 
 @value
 class FileStart:
-    """A state of a middle that begins within the first bytes of a file.
+    """A state of a middle that starts within the first bytes of a file.
 
-    `read` is the prefix of the mark that precedes the cursor. `state` is the state after the mark, None if no
+    `read` is the prefix of the mark that precedes the cursor. `state` is the state after the mark; None if no
     middle connects after it. `parts` are the prefixes of the mark that the right context completes.
     """
 
@@ -30,11 +29,11 @@ class FileStart:
 
     @property
     def viable(self) -> bool:
-        """Whether some middle connects."""
+        """True if some middle connects."""
         return self.state is not None or self._next_part is not None
 
     def feed(self, data: bytes) -> State | None:
-        """The state after *data*; None if nothing that begins like this connects. O(len(data))."""
+        """The state after *data*; None if nothing that starts like this connects. O(len(data))."""
         read = self.read + data
         if BYTE_ORDER_MARK.startswith(read) and read != BYTE_ORDER_MARK:
             following = FileStart(read, self.state, self.parts)
@@ -44,7 +43,7 @@ class FileStart:
 
     @property
     def complete(self) -> bool:
-        """Whether the middle may end here."""
+        """True if the middle may end here."""
         unmarked = self._unmarked
         return (unmarked is not None and unmarked.complete) or self.read in self.parts
 
@@ -60,18 +59,18 @@ class FileStart:
         assert self.state is not None
         return BYTE_ORDER_MARK[len(self.read) :] + self.state.shortest_completion
 
-    def mask(self, vocabulary: Vocabulary) -> Words:
+    def mask(self, vocabulary: Vocabulary) -> Bitmask:
         """As in `State`."""
         return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
 
-    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+    def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
         """As in `State`."""
-        from fimlsp.quotient.masks.plain_walk import asked_again
+        from fimlsp.quotient.masks.vocabulary import recheck
 
         allowed = None if self._unmarked is None else self._unmarked.allowed_texts(vocabulary)
         first = BYTE_ORDER_MARK[len(self.read) :][:1]
         numbers = [number for number, text in enumerate(vocabulary.texts) if text[:1] in (b"", first)]
-        return asked_again(vocabulary, allowed, numbers, lambda text: self.feed(text) is not None)
+        return recheck(vocabulary, allowed, numbers, lambda text: self.feed(text) is not None)
 
     @property
     def _unmarked(self) -> State | None:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fimlsp.lexing.columns import Column
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Margin, Step, Symbol
+from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
-from fimlsp.quotient.completion.shallow import is_shallow
-from fimlsp.quotient.completion.shortest import shortest_completion
-from fimlsp.quotient.earley.sets import EarleySet
+from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.states.cheapest_sentences import beginnings, waiting
+from fimlsp.quotient.states.shortest_completion import shortest_completion
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.masks.plain_walk import Truths
-    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
+    from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
+
 
 _BACKSLASH = ord("\\")
 
 
 class GrammarState:
-    """What is known after some bytes of a middle. Immutable: feeding makes new states.
+    """The state after some bytes of a middle. Immutable: feeding makes new states.
 
-    A state is never a dead end: some continuation is complete. Decoding asks a state the same things
-    repeatedly, so it caches its answers.
+    A state is never a dead end: some continuation is complete. Decoding reads its properties repeatedly, so
+    they are cached.
     """
 
     __slots__ = ("_complete", "_completion", "_idle", "chart", "connection", "lexer")
@@ -33,7 +33,7 @@ class GrammarState:
         self.connection = connection
         self.lexer = lexer
         self.chart = chart
-        self._idle = lexer.idle  # for most states nothing else is ever looked at
+        self._idle = lexer.idle  # for most states nothing else is ever needed
         self._complete: bool | None = None
         self._completion: bytes | None = None
 
@@ -41,7 +41,7 @@ class GrammarState:
         return f"GrammarState({self.lexer})"
 
     def feed(self, data: bytes) -> GrammarState | None:
-        """The state after *data*; None if nothing that begins like this connects. O(len(data))."""
+        """The state after *data*; None if nothing that starts like this connects. O(len(data))."""
         if not data.strip(self._idle):
             return self
         step = self.lexer.feed(data)
@@ -76,7 +76,7 @@ class GrammarState:
 
     @property
     def viable(self) -> bool:
-        """Whether some continuation is complete: whether the lexeme being read can be finished."""
+        """True if some continuation is complete, that is, if the lexeme being read can be finished."""
         lexer = self.lexer
         if self._is_deepest and not is_shallow(self.connection, self.chart):
             return False
@@ -100,7 +100,7 @@ class GrammarState:
         return self._may_enter_right() or self._may_fall_back()
 
     def _may_leave(self, live: int) -> bool:
-        """Whether the lexeme being read may be one that means nothing and that something may come after."""
+        """True if the lexeme may be an ignored one, before another lexeme or the right context."""
         lexer, connection, separation = self.lexer, self.connection, self.lexer.lexical.separation
         assert separation is not None
         for kind in lexer.lexical.blank:
@@ -120,7 +120,7 @@ class GrammarState:
 
     @property
     def live(self) -> int:
-        """As `LexerState.possible_kinds`; at the start, only the bracket that the grammar begins with."""
+        """As `LexerState.possible_kinds`; at the start, only the bracket that the grammar starts with."""
         connection, live = self.connection, self.lexer.possible_kinds
         if connection.bracket is not None and self.chart is connection.grammar.start:
             live &= 1 << connection.bracket
@@ -128,7 +128,7 @@ class GrammarState:
 
     @property
     def must_become_place_word(self) -> bool:
-        """Whether the lexeme being read has to become a word that depends on places (see `places.py`)."""
+        """True if the lexeme being read must become a word that depends on places (see `places.py`)."""
         tables = self.connection.tables
         live = tables.lexical.dfa.live[self.lexer.state]
         if not live & tables.place_kinds or self.lexer.at_lexeme_start:
@@ -138,9 +138,9 @@ class GrammarState:
         return not any(terminal not in words and self.chart.expects(terminal) for terminal in terminals)
 
     def _may_fall_back(self) -> bool:
-        """Whether the lexeme may have ended earlier, so that the bytes since then begin the next one.
+        """True if the lexeme may have ended earlier, so that the bytes since then begin the next one.
 
-        That next lexeme must still be possible when it is read together with what precedes it.
+        That next lexeme must still be possible when it is read together with the bytes before it.
         """
         following = self.after_fallback()
         if following is None:
@@ -177,7 +177,7 @@ class GrammarState:
         return step is not None and step.lexer.accepted != step.lexer.lexical.bad
 
     def _lacks_indent(self) -> bool:
-        """Whether a line has begun without the INDENT it needs, by a line joiner that counts as code."""
+        """True if a line has begun without the INDENT it needs, by a line joiner that counts as code."""
         lexer = self.lexer
         if not lexer.lexical.offside or _BACKSLASH in lexer.lexical.quiet or lexer.margin is not None:
             return False
@@ -185,7 +185,7 @@ class GrammarState:
         return any(self.chart.expects(terminal) for terminal in indents)
 
     def _may_end_line(self) -> bool:
-        """Whether a line end may come here, perhaps after a comment."""
+        """True if a line end may come here, perhaps after a comment."""
         lexer = self.lexer
         if (terminator := lexer.modes.line_end) is not None:
             tables = self.connection.tables
@@ -201,18 +201,18 @@ class GrammarState:
 
     @property
     def _is_deepest(self) -> bool:
-        """Whether no further block may be opened."""
+        """True if no further block may be opened."""
         return self.lexer.depth >= self.lexer.lexical.most_blocks
 
     def _may_take(self, terminal: int) -> bool:
-        """Whether *terminal* may come next."""
+        """True if *terminal* may come next."""
         if not self._is_deepest:
             return self.chart.expects(terminal)
         after = self.connection.grammar.earley.scan(self.chart, (terminal,))
         return after is not None and is_shallow(self.connection, after)
 
     def _may_enter_right(self) -> bool:
-        """Whether the lexeme being read may straddle the end of the middle."""
+        """True if the lexeme being read may straddle the end of the middle."""
         for entry in self.connection.right_entries:
             if entry.boundary.kind is None:
                 continue
@@ -236,7 +236,7 @@ class GrammarState:
 
     @property
     def complete(self) -> bool:
-        """Whether the middle may end here: left context, middle and right context together are valid."""
+        """True if the middle may end here: left context, middle and right context together are valid."""
         if self._complete is None:
             self._complete = self._may_end()
         return self._complete
@@ -248,13 +248,13 @@ class GrammarState:
             self._completion = shortest_completion(self)
         return self._completion
 
-    def mask(self, vocabulary: Vocabulary) -> Words:
+    def mask(self, vocabulary: Vocabulary) -> Bitmask:
         """As in `State`."""
         from fimlsp.quotient.masks.mask import mask
 
         return vocabulary.with_stops(mask(self, vocabulary), complete=self.complete)
 
-    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+    def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
         """As in `State`."""
         from fimlsp.quotient.masks.mask import allowed_texts
 
@@ -285,7 +285,7 @@ class GrammarState:
         )
 
     def _ends_lexeme(self) -> bool:
-        """Whether the middle may end with the lexeme being read, after falling back if necessary."""
+        """True if the middle may end with the lexeme being read, after falling back if necessary."""
         if self.lexer.leftover:
             following = self.after_fallback()
             return following is not None and following.complete
@@ -293,7 +293,7 @@ class GrammarState:
         return step is not None and self._enters(step, 0)
 
     def _enters(self, step: Step, offset: int) -> bool:
-        """Whether the right context may follow *step*, with a lexeme *offset* bytes after the cursor."""
+        """True if the right context may follow *step*, with a lexeme *offset* bytes after the cursor."""
         chart = self.scanned(step.symbols)
         return chart is not None and any(
             self._continues(entry, step.lexer, chart)
@@ -314,3 +314,27 @@ class GrammarState:
             return False
         laid_out = GrammarState(self.connection, lexer, chart).scanned(line.symbols)
         return laid_out is not None and laid_out.expects(entry.marker)
+
+
+def is_shallow(connection: Connection, chart: EarleySet) -> bool:
+    """True if the statement being written can be finished without opening a block.
+
+    That is, some sentence continues *chart* without an INDENT before its first DEDENT or its end. Where the
+    maximum of blocks is open, only such a middle can continue.
+    """
+    grammar, costs, dedent = connection.grammar, connection.without_blocks, connection.tables.dedent
+    pending = list(beginnings(chart, grammar.start, grammar.root))
+    done: set[tuple[int, EarleySet]] = set()
+    while pending:
+        symbol, origin, rest = pending.pop()
+        ends = dedent in rest
+        if costs.of(rest[: rest.index(dedent)] if ends else rest) is None:
+            continue
+        if ends or (origin is grammar.start and symbol == grammar.root):
+            return True
+        if (symbol, origin) not in done:
+            done.add((symbol, origin))
+            if not len(done) % EVERY:
+                checkpoint()
+            pending += waiting(symbol, origin)
+    return False

@@ -1,9 +1,9 @@
 """The state of a middle that must stay within one lexeme, a string or a comment.
 
-Between `"one ` and ` two"` the text `" + "` connects, but takes the two halves of the string apart; so does a
+Between `"one ` and ` two"` the text `" + "` connects, but separates the two halves of the string. So does a
 line end in the middle of a comment. Where escape is forbidden (see `escape.py`), such a cursor has a
-`LexemeState`, which needs the DFA alone. Nor may a middle that begins in code turn the code after the cursor
-into a string or comment.
+`LexemeState`, which needs the DFA alone. A middle that starts in code must not turn the code after the cursor
+into a string or comment either.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
-from fimlsp.lexing.lexis import Family
+from fimlsp.lexing.lexical_spec import Family
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_to
 from fimlsp.quotient.states.grammar_state import GrammarState
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.masks.plain_walk import Truths
-    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
+    from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
 
 _BLANK = re.compile(rb"[ \t\v\f]*")
 
@@ -52,7 +51,7 @@ class LexemeState:
 
     @property
     def complete(self) -> bool:
-        """Whether the right context continues and ends the lexeme properly."""
+        """True if the right context continues and ends the lexeme properly."""
         lexer = self.lexer
         if not lexer.word:
             return lexer.state in self.goals
@@ -64,13 +63,13 @@ class LexemeState:
         assert self.way is not None
         return self.way
 
-    def mask(self, vocabulary: Vocabulary) -> Words:
+    def mask(self, vocabulary: Vocabulary) -> Bitmask:
         """As in `State`."""
         return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
 
-    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
+    def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
         """As in `State`."""
-        from fimlsp.quotient.masks.within_lexeme import allowed_within
+        from fimlsp.quotient.masks.mask import allowed_within
 
         return allowed_within(
             vocabulary,
@@ -110,7 +109,7 @@ def family_of_lexeme(lexer: LexerState) -> Family | None:
 @remembered(4096)
 def _family(lexical: LexerTables, state: int) -> Family | None:
     kinds = [kind for kind in lexical.kinds_in(lexical.dfa.live[state]) if kind != lexical.bad]
-    families = {lexical.lexis.families.get(lexical.kinds[kind]) for kind in kinds}
+    families = {lexical.spec.families.get(lexical.kinds[kind]) for kind in kinds}
     return families.pop() if len(families) == 1 else None
 
 
@@ -137,24 +136,28 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
 
 
 def not_swallowing(
-    lexical: LexerTables, data: bytes, cursor: int, family: Family | None, found: Iterable[BoundaryLexeme]
+    lexical: LexerTables,
+    data: bytes,
+    cursor: int,
+    family: Family | None,
+    boundaries: Iterable[BoundaryLexeme],
 ) -> Iterator[BoundaryLexeme]:
-    """The boundary lexemes of *found* that leave the rest of the cursor's line intact.
+    """The boundary lexemes of *boundaries* that leave the rest of the cursor's line intact.
 
     No string or comment swallows the rest, and neither a line joiner nor half a line end swallows its line
     end. But a lexeme of the *family*, which the cursor is in, may continue.
     """
     comment = ("comment",) if _has_code(lexical, data, cursor) else ()
     swallowing = {"string", "line end", *comment} - {family}
-    for boundary in found:
+    for boundary in boundaries:
         states = frozenset(state for state in boundary.states if _family(lexical, state) not in swallowing)
         if states:
             yield replace(boundary, states=states)
 
 
 def _has_code(lexical: LexerTables, data: bytes, cursor: int) -> bool:
-    """Whether the line with *cursor* goes on there with more than white space and a comment."""
-    found = _BLANK.match(data, cursor)
-    assert found is not None
-    first, mark = found.end(), lexical.lexis.comment_mark
+    """True if more than white space and a comment follows *cursor* in its line."""
+    blank = _BLANK.match(data, cursor)
+    assert blank is not None
+    first, mark = blank.end(), lexical.spec.comment_mark
     return data[first : first + 1].strip() != b"" and (mark is None or not data.startswith(mark, first))

@@ -1,47 +1,46 @@
-"""The interface of a state of a middle, whatever it is made of."""
+"""The interface of all states of a middle."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-if TYPE_CHECKING:  # NumPy is imported by who asks for masks
-    from fimlsp.quotient.masks.plain_walk import Truths
-    from fimlsp.quotient.masks.vocabulary import Vocabulary, Words
+if TYPE_CHECKING:  # imported lazily: only masks need NumPy
+    from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
 
 
-Replacement = tuple[int, int, bytes]
-"""The bytes of a text from one offset to another are read as these."""
+RelaxedSpan = tuple[int, int, bytes]
+"""A start and an end in a text, and the bytes that the text is assumed to have between them."""
 
 
 class State(Protocol):
-    """What is known after some bytes of a middle. Immutable: feeding makes new states.
+    """The state after some bytes of a middle. Immutable: feeding makes new states.
 
     A state is never a dead end: some continuation is complete.
     """
 
     def feed(self, data: bytes) -> State | None:
-        """The state after *data*; None if nothing that begins like this connects. O(len(data)).
+        """The state after *data*; None if nothing that starts like this connects. O(len(data)).
 
         *data* may be any bytes and may end inside a character.
         """
 
     @property
     def complete(self) -> bool:
-        """Whether the middle may end here: left context, middle and right context together are valid."""
+        """True if the middle may end here: left context, middle and right context together are valid."""
 
     @property
     def shortest_completion(self) -> bytes:
         """A text, near the shortest, that completes this middle; empty if it is complete."""
 
-    def mask(self, vocabulary: Vocabulary) -> Words:
-        """Which tokens of *vocabulary* may come next: those that `feed` gives a state after, and stops.
+    def mask(self, vocabulary: Vocabulary) -> Bitmask:
+        """The tokens of *vocabulary* that `feed` accepts next, and stop tokens.
 
-        A bit for each token in words of 32 bits, the least significant first; stop tokens are set where the
-        middle is complete. The array is the caller's own.
+        The array has a bit for each token, in words of 32 bits, the least significant first. Stop tokens are
+        set if the middle is complete. The array is a copy for the caller.
         """
 
-    def allowed_texts(self, vocabulary: Vocabulary) -> Truths:
-        """For each text of *vocabulary*, and one that no token has, whether it may come next.
+    def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
+        """A flag for each text of *vocabulary*, and one for a text that no token has: if it may come next.
 
         The array must not be changed.
         """
@@ -49,17 +48,17 @@ class State(Protocol):
 
 @runtime_checkable
 class OwnMiddles(Protocol):
-    """A language that says itself what may stand between two texts, as it knows more than a grammar can tell.
+    """A language that computes its middles itself, with more knowledge than a grammar can express.
 
-    Its grammar serves all else that is asked about a text.
+    Its grammar serves all other purposes.
     """
 
     def middle(
         self, left: bytes, right: bytes, *, may_escape: bool, relax: bool
-    ) -> tuple[State | None, tuple[Replacement, ...]]:
-        """What may stand between *left* and *right*; None if nothing is known to.
+    ) -> tuple[State | None, tuple[RelaxedSpan, ...]]:
+        """The first state of the middles between *left* and *right*; None if no middle is known.
 
-        Unless it *may_escape*, a middle stays in the brackets and blocks around it, if any such is known. If
-        nothing is known to and *relax*, the text is read as a right one that is near to it; the replacements,
-        of *left* and *right* as one text, tell how they differ.
+        Unless it *may_escape*, a middle stays in the brackets and blocks around it, if any such middle is
+        known. If none is known and with *relax*, the text is read as a near valid one. The returned spans, of
+        *left* and *right* as one text, are the differences.
         """

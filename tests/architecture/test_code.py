@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -63,13 +63,26 @@ def test_no_loop_goes_over_a_list_that_it_makes_longer(path):
     assert [ast.unparse(loop.iter) for loop in loops if isinstance(loop.iter, ast.NamedExpr)] == []
 
 
-def test_what_is_imported_is_declared():
+def names_of(requirements: Iterable[str]) -> set[str]:
+    """The packages that *requirements* name, spelt as in an import."""
+    return {re.match(r"[\w-]+", requirement)[0].replace("-", "_").lower() for requirement in requirements}
+
+
+def imported_packages() -> set[str]:
+    """The packages that the wheel imports anywhere, by the names under which they are declared."""
+    paths = [*MODULES, *(ROOT / "src" / "fimlsp").glob("*.py")]
+    return {IMPORTED_AS.get(name, name) for path in paths for name in imports(tree_of(path))}
+
+
+def test_each_imported_package_is_declared():
     project = PYPROJECT["project"]
-    wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
-    declared = {re.match(r"[\w-]+", each)[0].replace("-", "_").lower() for each in wanted}
+    declared = names_of([*project["dependencies"], *chain(*project["optional-dependencies"].values())])
     known = declared | sys.stdlib_module_names | {"fimlsp", "typing_extensions"}  # the latter for mypy alone
-    imported = {name for path in MODULES for name in imports(tree_of(path))}
-    assert {IMPORTED_AS.get(name, name) for name in imported} <= known
+    assert imported_packages() <= known
+
+
+def test_each_base_dependency_is_imported():
+    assert names_of(PYPROJECT["project"]["dependencies"]) <= imported_packages()
 
 
 def imports(tree: ast.Module) -> Iterator[str]:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.languages.python.lexis import python_lexis
-from fimlsp.lexing.columns import BlockColumns, Column
+from fimlsp.languages.python.lexical_spec import python_lexical_spec
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
 from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.nesting import BlockColumns, Column
 
-TABLES = LexerTables(python_lexis())
+TABLES = LexerTables(python_lexical_spec())
 START = start_of_line(TABLES, TABLES.start, BlockColumns())
 
 

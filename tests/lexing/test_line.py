@@ -1,4 +1,4 @@
-"""Lines: where they end, what they hold, which brackets they leave open; each read on its own."""
+"""Lines: their ends, lexemes and open brackets, each read on its own."""
 
 import random
 import sys
@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.languages.python.lexis import BRACKETS as PAIRS
-from fimlsp.languages.python.lexis import python_lexis
-from fimlsp.lexing.columns import BlockColumns, Column
+from fimlsp.languages.python.lexical_spec import BRACKETS as PAIRS
+from fimlsp.languages.python.lexical_spec import python_lexical_spec
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.line import Line, LineReader, joined, n_joined, physical_end, unmatched_brackets
+from fimlsp.lexing.nesting import BlockColumns, Column
 
-TABLES = LexerTables(python_lexis())
+TABLES = LexerTables(python_lexical_spec())
 
 
 def read(data: bytes, start: int = 0) -> Line:
@@ -132,7 +132,7 @@ GIVEN_UP = {
     b"'''a\n\0\n''' + x\ny\n": None,
     b"'''a\n''' b c\n'''\nd\n'''\n": lambda kinds: len(kinds) < 2,
 }
-"""Lines of several stretches that are broken, alone or as some neighbours may not stand together."""
+"""Broken lines of several stretches, broken by themselves or by neighbours that must not be adjacent."""
 
 
 @pytest.mark.parametrize("text", GIVEN_UP)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fimlsp.languages.python.lexis import has_too_many_digits, python_lexis
+from fimlsp.languages.python.lexical_spec import has_too_many_digits, python_lexical_spec
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.longest_match import longest_match
+from fimlsp.lexing.line import longest_match
 
-TABLES = LexerTables(python_lexis())
+TABLES = LexerTables(python_lexical_spec())
 FIRST = [
     ("code", "x = 1", "NAME", 1),
     ("code", "x" * 1000 + " ", "NAME", 1000),

@@ -1,4 +1,4 @@
-"""Values: what is declared one can be hashed, and equal ones are alike."""
+"""Values can be hashed, and equal ones have equal hashes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def parsed(text: str) -> ast.Module:
 
 
 def complaint(text: str, *, compiled: bool = False) -> str | None:
-    """What CPython's parser, or compiler, says against *text*, or None where it accepts it."""
+    """The error of CPython's parser, or compiler, for *text*; None if it accepts the text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -41,7 +41,7 @@ def complaint(text: str, *, compiled: bool = False) -> str | None:
 
 
 def compiles(text: str) -> bool:
-    """Whether the Python that runs this compiles *text*."""
+    """True if the Python that runs this compiles *text*."""
     return complaint(text, compiled=True) is None
 
 

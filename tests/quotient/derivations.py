@@ -67,7 +67,7 @@ class Sampler:
                 waiting.extend(reversed(self.random.choice(self.shortest[symbol]).rhs))
 
     def around(self, production: Production) -> list[int]:
-        """What the start symbol derives where *production* has been used."""
+        """A form that the start symbol derives by using *production*."""
         self.uses[production] += 1
         form, symbol = list(production.rhs), production.lhs
         while symbol != self.grammar.start:
@@ -142,7 +142,7 @@ def _pieces(names: list[str]) -> Iterator[str]:
 
 
 def _writable(names: list[str]) -> bool:
-    """Whether f-strings nest at most twice and no field has a colon or newline outside brackets."""
+    """True if f-strings nest at most twice and no field has a colon or newline outside brackets."""
     depths: list[int] = []  # per open f-string or field: brackets open inside
     strings = 0
     for name in names:

@@ -27,7 +27,7 @@ def interpreter(version: PythonVersion) -> str | None:
 
 
 def judged(version: PythonVersion, **request: object) -> list[Verdict]:
-    """What the interpreter of *version* says about the texts of a request to `judging.verdicts`."""
+    """The verdicts of the interpreter of *version* on the texts of a request to `judging.verdicts`."""
     if version == RUNNING:
         return verdicts(request)
     path = interpreter(version)

@@ -1,4 +1,4 @@
-"""What an interpreter says about texts; as a program, JSON from the standard input to the standard output.
+"""The verdicts of an interpreter on texts; as a program, JSON from standard input to standard output.
 
 Runs in every version of Python that has a grammar here, and imports nothing of ours.
 """
@@ -14,7 +14,7 @@ from .corpus import complaint, library_files, read, syntax_snippets
 from .python_symbols import NotPythonError, symbols
 
 Verdict = namedtuple("Verdict", "text complaint symbols")
-"""A text, what the interpreter says against it, and its symbols; None for what there is not."""
+"""A text, the error of the interpreter, and its symbols; None for missing parts."""
 
 
 def verdicts(request: dict[str, object]) -> list[Verdict]:

@@ -1,4 +1,4 @@
-"""Case files of middles: cursors, each with middles and their verdicts, as `tests/README.md` tells."""
+"""Case files of middles: cursors, each with middles and their verdicts (see `tests/README.md`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ VERDICTS = {"+": COMPLETE, "~": VIABLE, "-": DEAD}
 SIGNS = {"↵": "\n", "␍": "\r", "→": "\t", "␣": " ", "∅": ""}
 
 Case = tuple[bytes, bytes, bytes, str]
-"""What stands left of a middle, the middle, what stands right of it, and the verdict."""
+"""The text left of a middle, the middle, the text right of it, and the verdict."""
 
 
 def unquoted(text: str) -> bytes:
-    """The bytes that *text* stands for, with its signs and its ⟨hexadecimal⟩ bytes."""
+    """The bytes for *text*, with its signs and its ⟨hexadecimal⟩ bytes."""
     for sign, meaning in SIGNS.items():
         text = text.replace(sign, meaning)
     parts = re.split("⟨(..)⟩", text)

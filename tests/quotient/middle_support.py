@@ -1,4 +1,4 @@
-"""One engine for all tests of middles, CPython as the judge, and what both say about a middle."""
+"""One engine for all tests of middles, CPython as the oracle, and their verdicts on a middle."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from fimlsp.languages.python import python
-from fimlsp.quotient.completion.shortest import NoCompletionError
-from fimlsp.quotient.engine import Constraint, EditedDocument, Engine
+from fimlsp.quotient.engine import Constraint, Document, Engine
 from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.shortest_completion import NoCompletionError
 
 from .corpus import complaint
 
@@ -24,7 +24,7 @@ def engine() -> Engine:
 
 @cache
 def is_python(data: bytes) -> bool:
-    """Whether CPython parses *data*, the bytes of a UTF-8 file."""
+    """True if CPython parses *data*, the bytes of a UTF-8 file."""
     try:
         return complaint(data.removeprefix(BYTE_ORDER_MARK).decode()) is None
     except UnicodeDecodeError:
@@ -36,8 +36,8 @@ def start_between(left: bytes, right: bytes) -> GrammarState | None:
     return cursor_in(engine().document(left + right), len(left))
 
 
-def cursor_in(document: EditedDocument, start: int, end: int | None = None) -> GrammarState | None:
-    """The state at a cursor, or for what replaces `data[start:end]`, without leaving anything out."""
+def cursor_in(document: Document, start: int, end: int | None = None) -> GrammarState | None:
+    """The state at a cursor, or for a replacement of `data[start:end]`, without relaxation."""
     return document.middle_at_bytes(start, start if end is None else end, relax=False).start
 
 
@@ -47,7 +47,7 @@ def fed(start: GrammarState | None, middle: bytes) -> GrammarState | None:
 
 
 def verdict(state: GrammarState | None) -> str:
-    """What a state says, in one word."""
+    """The verdict of a state, in one word."""
     if state is None:
         return DEAD
     return COMPLETE if state.complete else VIABLE
@@ -66,9 +66,9 @@ class Fault:
 
 
 def fault(left: bytes, middle: bytes, right: bytes, state: GrammarState | None) -> Fault | None:
-    """What is wrong with *state*, said to hold after *middle*: none, or the first law that it breaks.
+    """The first law that *state*, the state after *middle*, breaks; None if it breaks none.
 
-    It must be complete exactly if CPython parses the whole, and what it offers as its completion must parse.
+    It must be complete exactly if CPython parses the whole text, and its completion must parse.
     """
     if verdict(state) == COMPLETE:
         return None if is_python(left + middle + right) else Fault("accepts", left, middle, right)
@@ -78,7 +78,7 @@ def fault(left: bytes, middle: bytes, right: bytes, state: GrammarState | None) 
 
 
 def completion_fault(left: bytes, middle: bytes, right: bytes, state: GrammarState) -> Fault | None:
-    """What is wrong with the shortest completion of *state*."""
+    """The fault of the shortest completion of *state*; None if there is none."""
     try:
         rest = state.shortest_completion
     except NoCompletionError as error:

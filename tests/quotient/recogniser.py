@@ -24,7 +24,7 @@ class Recogniser:
         self.predictions: dict[frozenset[int], Predicted] = {}
 
     def accepts(self, names: Iterable[str], start: str | None = None) -> bool:
-        """Whether the terminals called *names* are a sentence."""
+        """True if the terminals called *names* are a sentence."""
         return self.refused_at(list(names), start) is None
 
     def refused_at(self, names: list[str], start: str | None = None) -> int | None:
@@ -42,7 +42,7 @@ class Recogniser:
         return None if (goal, 0) in done else len(names)
 
     def advance(self, sets: list[tuple[Waiting, Predicted]], done: set[tuple[int, int]]) -> Waiting:
-        """What waits after the symbols *done*, to which all that they complete is added."""
+        """The items that wait after the symbols *done*, to which all completed symbols are added."""
         waiting: Waiting = defaultdict(list)
         seen: set[tuple[int, int]] = set()
         todo = list(done)

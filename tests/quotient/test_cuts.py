@@ -11,10 +11,10 @@ DOCUMENT = Engine(python()).document("x = 'é'\n".encode())
 @pytest.mark.parametrize(
     ("start", "end", "message"),
     [
-        (-1, 3, "the cut -1:3 is not within a text of 9 bytes"),
-        (3, 2, "not within"),
-        (0, 10, "not within"),
-        (6, 7, "the cut 6:7 is inside a character, of which byte 6 is a part"),
+        (-1, 3, "Cannot cut at -1:3: the text has 9 bytes."),
+        (3, 2, "has 9 bytes"),
+        (0, 10, "has 9 bytes"),
+        (6, 7, "Cannot cut at 6:7: byte 6 is inside a character."),
         (3, 6, "byte 6"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What nobody holds is freed: a document at once, as it makes no cycles; tables with all that was learnt."""
+"""Unreferenced objects are freed: a document at once, as it makes no cycles; tables with all their caches."""
 
 import gc
 import random
@@ -17,7 +17,7 @@ from .middle_support import engine
 
 
 def walk(seed: int) -> None:
-    """Edit a document, ask at a place of it after each edit, and feed and complete what may stand there."""
+    """Edit a document, and after each edit feed and complete a middle in it."""
     rng = random.Random(seed)
     document = engine().document(SAMPLE)
     for edit in edits(SAMPLE, rng, 20):

@@ -1,4 +1,4 @@
-"""Whatever takes long can be interrupted, and what was interrupted can be asked again."""
+"""Long work can be interrupted, and interrupted work can be repeated."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ONE_LINE = b"x = f(a, <|>" + b", ".join(b"[b, {c: d}, f'{e}']" for _ in range(40
 
 
 def answers(document, cursor, end):
-    """What the engine says of some middles at a cursor."""
+    """The verdicts of the engine on some middles at a cursor."""
     start = document.middle(cursor, end).start
     states = [start and start.feed(middle) for middle in (b"", b"x", b"x]", b"(x, y", b"]\n    def f(")]
     return [state and (state.complete, state.feed(state.shortest_completion).complete) for state in states]
 
 
 def asked(times):
-    """A scope that is over when it was asked so many *times*."""
+    """A scope that is over after so many *times* of checking."""
     asks = count(1)
     return interruptible(lambda: next(asks) > times)
 

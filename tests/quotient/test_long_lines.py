@@ -1,4 +1,4 @@
-"""Long lines cost as much per lexeme as short ones, and leave little behind."""
+"""Long lines cost as much per lexeme as short ones, and keep few objects alive."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import gc
 import pytest
 
 from fimlsp.languages.python import python
-from fimlsp.quotient.connect.connect import read_up_to
-from fimlsp.quotient.earley.sets import EarleySet
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.first_state import read_up_to
+from fimlsp.quotient.grammar.earley_sets import EarleySet
 
 from .middle_support import COMPLETE, engine, start_between, verdict
 

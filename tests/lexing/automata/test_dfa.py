@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fimlsp.lexing.automata.cached_files import cache_folder
-from fimlsp.lexing.automata.dfa import DEAD, CompactDfa, Dfa, compile_terminals
-from fimlsp.lexing.automata.nfa import Rule, Terminals
+from fimlsp.lexing.automata.dfa import DEAD, CompactDfa, Dfa, Rule, Terminals, cached, compile_terminals
+from fimlsp.lexing.automata.paths import ShortestWords
 from fimlsp.lexing.automata.regex import (
     Regex,
     any_case,
@@ -28,8 +28,6 @@ from fimlsp.lexing.automata.regex import (
     sequence,
     some,
 )
-from fimlsp.lexing.automata.shortest_words import ShortestWords
-from fimlsp.lexing.automata.table_cache import cached
 
 
 def compact(**patterns: Regex) -> CompactDfa:

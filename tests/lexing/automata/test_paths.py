@@ -38,7 +38,7 @@ def test_paths_are_those_that_texts_take(seed):
     paths = Paths(dfa)
     for start in range(1, len(dfa.rows)):
         expected = shortest(dfa, start)
-        assert {state for state in range(len(dfa.rows)) if paths.behind[start] >> state & 1} == {*expected}
+        assert {state for state in range(len(dfa.rows)) if paths.reachable[start] >> state & 1} == {*expected}
         lengths = paths.lengths_from(start)
         assert lengths == {state: len(text) for state, text in expected.items()}
         assert [*lengths.values()] == sorted(lengths.values())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fimlsp.languages.python import python
 from fimlsp.quotient.contexts.transitions import ContextTransitions
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
 
@@ -63,14 +63,14 @@ text""" + 'short'
 Answers = tuple[str, list[str]]
 
 
-def answers(document: EditedDocument, start: int, end: int, *, relax: bool) -> Answers:
+def answers(document: Document, start: int, end: int, *, relax: bool) -> Answers:
     """How the document is relaxed for a middle, and the verdicts on all probes."""
     constraint = document.middle_at_bytes(start, end, relax=relax)
     return constraint.relaxed, [verdict(fed(constraint.start, probe)) for probe in PROBES]
 
 
-def difference(document: EditedDocument, start: int, end: int, *, relax: bool) -> object:
-    """What *document* says otherwise than one of an engine that has seen no other text, None if nothing."""
+def difference(document: Document, start: int, end: int, *, relax: bool) -> object:
+    """The first answer of *document* that differs from that of a new engine; None if all are equal."""
     fresh = Engine(python(), LanguageTables(python())).document(document.data)
     found = answers(document, start, end, relax=relax)
     expected = answers(fresh, start, end, relax=relax)
@@ -80,7 +80,7 @@ def difference(document: EditedDocument, start: int, end: int, *, relax: bool) -
 def edits(data: bytes, rng: random.Random, count: int) -> Iterator[tuple[int, int, bytes]]:
     """Edits such as are made by hand: bytes typed, parts removed and restored, lines changed.
 
-    What is yielded fits the text that all edits before it made of *data*.
+    Each edit fits the text that all edits before it made of *data*.
     """
     undo: list[tuple[int, int, bytes]] = []
     for _ in range(count):
@@ -186,7 +186,7 @@ EDITS = {
 }
 
 
-def edited(data: bytes, edit: tuple[int, int, bytes]) -> EditedDocument:
+def edited(data: bytes, edit: tuple[int, int, bytes]) -> Document:
     """A document of which all was known before the *edit*."""
     document = engine().document(data)
     answers(document, len(data), len(data), relax=True)
@@ -197,15 +197,15 @@ def edited(data: bytes, edit: tuple[int, int, bytes]) -> EditedDocument:
 
 @pytest.mark.parametrize("name", EDITS)
 def test_edits_that_change_what_follows(name):
-    """Each place is asked about first, and after all others before it."""
+    """Each cursor is used first, and after all others before it."""
     document = edited(*EDITS[name])
     for place in range(len(document.data) + 1):
         assert difference(document, place, place, relax=False) is None
         assert difference(edited(*EDITS[name]), place, place, relax=True) is None
 
 
-def contexts_at(document: EditedDocument, position: int) -> object:
-    """What can be compared of the contexts at the start of the line with *position*."""
+def contexts_at(document: Document, position: int) -> object:
+    """The comparable parts of the contexts at the start of the line with *position*."""
     start, left = document.left_at(position)
     right = document.right_at(start)
     return start, left.indents, left.modes, left.broken, right.column, right.unmatched, right.broken
@@ -246,7 +246,7 @@ def fed_in_pieces(start: GrammarState | None, data: bytes, rng: random.Random) -
 
 @pytest.mark.parametrize(("step", "order"), [("after", -1), ("before", 1)])
 def test_edits_in_many_places_set_aside_what_they_do_not_change(step, order, monkeypatch):
-    """As a rename makes them: from the last to the first or the other way, before anything is asked."""
+    """Edits of a rename: from the last to the first or the other way, without a call in between."""
     functions = [b"def f%d(a):\n    return a + %d\n\n" % (100 + i, i) for i in range(600)]
     document = engine().document(b"".join(functions))
     document.prepare()
@@ -266,7 +266,7 @@ def counted(original, calls):
 
 @pytest.mark.parametrize("numbers", [(50, 500), (500, 50), (300, 500, 50, 400, 100, 200)])
 def test_writing_elsewhere_reads_the_lines_around_the_places(numbers, monkeypatch):
-    """Nothing is asked between the last edit at one place and the first at the next."""
+    """No call comes between the last edit at one place and the first at the next."""
     functions = [b"def f%d(a):\n    return a + %d\n\n" % (100 + i, i) for i in range(600)]
     document = engine().document(b"".join(functions))
     document.prepare()

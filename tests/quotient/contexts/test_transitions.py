@@ -7,7 +7,7 @@ import pytest
 
 from fimlsp.languages.python import python
 from fimlsp.lexing.bounded_dict import BoundedDict, WeighedDict
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 
 from ..middle_support import engine
@@ -83,7 +83,7 @@ def test_a_table_that_is_too_heavy_forgets_its_oldest_entries(most):
             assert [*table] == [*before, key]
 
 
-def prepared(text: bytes) -> EditedDocument:
+def prepared(text: bytes) -> Document:
     document = Engine(python()).document(text)
     document.prepare()
     document.middle(len(text) // 2, len(text) // 2)

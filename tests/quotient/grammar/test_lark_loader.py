@@ -44,8 +44,8 @@ CONVERSIONS = {
 }
 
 FAULTS = {
-    "file: A (": "The grammar cannot be read",
-    "file: a": "The grammar cannot be read",
+    "file: A (": "Cannot read the grammar",
+    "file: a": "Cannot read the grammar",
     "other: A": "no rule 'file'",
     "file: A~2": "repetition '~2'",
     'file: "a"i': "flags on literals",

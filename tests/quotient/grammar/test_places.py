@@ -1,16 +1,16 @@
-"""Rules copied for the places they stand in."""
+"""Rules copied for the places they occur in."""
 
 from __future__ import annotations
 
 from fimlsp.quotient.grammar.lark_loader import read_grammar
-from fimlsp.quotient.grammar.places import Change, Places
+from fimlsp.quotient.grammar.places import PlaceChange, Places
 
 PLACES = Places(
     frozenset(),
     {"MAY_BREAK": "break", "MAY_RETURN": "return"},
     {
-        "IN_LOOP": Change(frozenset({"break"})),
-        "IN_FUNCTION": Change(frozenset({"return"}), keeps={}),
+        "IN_LOOP": PlaceChange(frozenset({"break"})),
+        "IN_FUNCTION": PlaceChange(frozenset({"return"}), keeps={}),
     },
     frozenset({"break", "return"}),
 )
@@ -62,7 +62,7 @@ def test_an_alternative_exists_where_it_is_permitted() -> None:
 
 
 def test_a_permission_is_kept_of_another() -> None:
-    change = Change(frozenset({"a"}), keeps={"b": "c"})
+    change = PlaceChange(frozenset({"a"}), keeps={"b": "c"})
     assert change.of(frozenset({"b"})) == {"a"}
     assert change.of(frozenset({"c", "d"})) == {"a", "b"}
     assert change.before(frozenset({"a", "b", "d"})) == {"c"}

@@ -74,7 +74,7 @@ def test_what_is_no_line_stands_for_itself(line):
 
 
 def accepted(lines: list[str], suites: list[str]) -> bool:
-    """Whether *lines*, each with its suite, are a file."""
+    """True if *lines*, each with its suite, are a file."""
     parts = ([*names(line), "NEWLINE", *suite.split()] for line, suite in zip(lines, suites, strict=True))
     return recogniser().accepts([name for part in parts for name in part])
 

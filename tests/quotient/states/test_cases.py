@@ -1,4 +1,4 @@
-"""What may stand at a cursor, case by case; CPython of that version confirms each verdict that it can."""
+"""Middles at a cursor, case by case; CPython of that version confirms each verdict that it can."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from ..middle_support import fault, fed, start_between, verdict
 
 
 def wrong(case: Case) -> object:
-    """What the engine gets wrong about *case*, if anything."""
+    """The error of the engine about *case*; None if there is none."""
     left, middle, right, expected = case
     state = fed(start_between(left, right), middle)
     if verdict(state) != expected:

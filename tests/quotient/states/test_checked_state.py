@@ -1,4 +1,4 @@
-"""A middle of Python that has to compile: what dies as it is written, and how it is completed."""
+"""A middle of Python that has to compile: its refusal while it is written, and its completion."""
 
 from __future__ import annotations
 

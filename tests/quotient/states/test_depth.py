@@ -1,9 +1,9 @@
-"""Nesting: what is as deep as CPython allows can still be closed; one level more is refused at once."""
+"""Nesting as deep as CPython allows can still be closed; one level more is refused at once."""
 
 import pytest
 
 from fimlsp.languages.python import python
-from fimlsp.languages.python.fstrings.mode_stack import MAX_BRACKETS
+from fimlsp.languages.python.mode_stack import MAX_BRACKETS
 from fimlsp.quotient.engine import Engine
 
 from ..middle_support import COMPLETE, is_python, start_between, verdict
@@ -74,7 +74,7 @@ BLOCKS = [
 @pytest.mark.parametrize(("left", "middle", "opened"), BLOCKS)
 @pytest.mark.parametrize("n", [MOST_BLOCKS - 1, MOST_BLOCKS, MOST_BLOCKS + 1])
 def test_blocks_of_the_right_context(left, middle, opened, n):
-    """Blocks count together, wherever they are opened; what closes some of them comes behind."""
+    """All open blocks count together; a later text closes some of them."""
     for behind in (b"", b"y\n"):
         right = headers(opened, n) + b" " * n + b"x\n" + behind
         assert is_python(left + middle + right) is (n <= MOST_BLOCKS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 
-from fimlsp.lexing.columns import MARGIN, Column
 from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
+from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlock
 from fimlsp.quotient.language.tables import LanguageTables
 
 STEPS = (4, 1)
-"""The widths of an indentation to try, where the right context leaves that open.
+"""The widths of an indentation to try, if the right context leaves that open.
 
 If 4 columns leave no room for nested blocks, each block is indented by as little as possible.
 """
@@ -20,7 +20,7 @@ If 4 columns leave no room for nested blocks, each block is indented by as littl
 class Unlexer:
     """Writes symbols as text after a lexer state, with the white space needed; indents by *step*.
 
-    With *uncommon* no two words are the same, and none is likely to stand elsewhere.
+    With *uncommon* all words differ, and are likely to be new in the text.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Unlexer:
         self.text = b""
 
     def put(self, data: bytes) -> bool:
-        """Write *data* as it is; False if it is lexically invalid here."""
+        """Write *data* unchanged; False if it is lexically invalid here."""
         step = self.lexer.feed(data)
         if step is None:
             return False
@@ -134,7 +134,7 @@ class Unlexer:
         return False
 
     def _uncommon(self, kind: int) -> bytes | None:
-        """A lexeme of *kind* that stands nowhere else, if such are asked for and exist."""
+        """With *uncommon*, a lexeme of *kind* that is likely to be new in the text; else None."""
         if self.words is None:
             return None
         return self.tables.language.another_word(self.tables.lexical.kinds[kind], next(self.words))
@@ -150,7 +150,7 @@ class Unlexer:
                 yield other
 
     def _reads_as(self, data: bytes, kind: int, ended: list[Symbol]) -> bool:
-        """Whether *data* is read as one lexeme of *kind*, after exactly the symbols *ended*."""
+        """True if *data* is read as one lexeme of *kind*, after exactly the symbols *ended*."""
         step = self.lexer.feed(data)
         if step is None or step.lexer.accepted != kind or step.lexer.leftover:
             return False
@@ -169,9 +169,9 @@ def indentation(margin: Margin, column: Column) -> bytes:
 
 def white_space(column: Column) -> bytes:
     """White space as wide as *column* by both measures: spaces, with as few tabs as possible."""
-    found = _white_space(column)
-    assert found is not None, f"no white space has the width {column}"
-    return found
+    text = _white_space(column)
+    assert text is not None, f"no white space has the width {column}"
+    return text
 
 
 def _white_space(column: Column) -> bytes | None:

@@ -5,18 +5,17 @@ from collections.abc import Iterable
 
 import pytest
 
-from fimlsp.quotient.earley.automaton import Automaton
-from fimlsp.quotient.earley.canonical_sets import CanonicalSets
-from fimlsp.quotient.earley.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite
-from fimlsp.quotient.earley.sets import Earley, EarleySet
-from fimlsp.quotient.grammar.rules import Rules
+from fimlsp.quotient.grammar.cfg import Rules
+from fimlsp.quotient.grammar.earley_automaton import Automaton
+from fimlsp.quotient.grammar.earley_sets import CanonicalSets, Earley, EarleySet
+from fimlsp.quotient.grammar.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite
 
 from ..middle_support import engine
-from .test_sets import check_members, made, random_sides, sentences
+from .test_earley_sets import check_members, made, random_sides, sentences
 
 
 class CanonicalEarley(Earley):
-    """A recogniser that goes on with a shared set after every symbol."""
+    """A recogniser that continues with a shared set after every symbol."""
 
     __slots__ = ("canonical",)
 
@@ -40,7 +39,7 @@ def test_the_same_may_follow(seed, backward):
 
 
 def paths(found: OpenRules, child: Child, depth: int) -> frozenset[tuple[object, ...]]:
-    """What is missing of the rules that are open in each other, from the outermost, some levels deep."""
+    """The missing parts of nested open rules, from the outermost, some levels deep."""
     if child is None or isinstance(child, OpenSuite) or not depth:
         return frozenset({()})
     ways = found.missing(child)

@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
-from fimlsp.quotient.earley import sets
-from fimlsp.quotient.earley.automaton import Automaton
-from fimlsp.quotient.earley.sets import Earley, EarleySet
+from fimlsp.quotient.grammar import earley_sets
+from fimlsp.quotient.grammar.cfg import LazyRules, Rules
 from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest, cost_of
-from fimlsp.quotient.grammar.rules import LazyRules, Rules
+from fimlsp.quotient.grammar.earley_automaton import Automaton
+from fimlsp.quotient.grammar.earley_sets import Earley, EarleySet
 
 LONGEST = 5
 TERMINALS = (0, 1, 2)
@@ -84,8 +84,8 @@ def check_members(sides: Sides, earley: Earley, *, backward: bool) -> None:
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_members(seed, backward, few, monkeypatch):
-    """Whether long chains of completions are skipped from the first on, or later, changes nothing."""
-    monkeypatch.setattr(sets, "_FEW", few)
+    """Skipping long chains of completions from the first one on, or later, changes nothing."""
+    monkeypatch.setattr(earley_sets, "_FEW", few)
     sides = random_sides(random.Random(seed))
     check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)
 
@@ -94,7 +94,7 @@ def test_members(seed, backward, few, monkeypatch):
 @pytest.mark.parametrize("few", [0, 16])
 @pytest.mark.parametrize("backward", [False, True])
 def test_many_members(backward, few, monkeypatch):
-    monkeypatch.setattr(sets, "_FEW", few)
+    monkeypatch.setattr(earley_sets, "_FEW", few)
     for seed in range(100, 2000):
         sides = random_sides(random.Random(seed))
         check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)
@@ -141,7 +141,7 @@ def test_sets_expect_what_may_follow(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_nonterminals_can_be_scanned(seed):
-    """A part that is recognised elsewhere stands for each of its sentences."""
+    """A part that is recognised elsewhere replaces each of its sentences."""
     sides = random_sides(random.Random(seed))
     earley = Earley(Automaton(made(sides)))
     members = languages(sides)
@@ -183,7 +183,7 @@ def linear_sides(rng: random.Random) -> Sides:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_cheapest_sentences_when_asked_for(seed):
-    """One after the other, in any order, they cost what they cost if all are found at once."""
+    """Searched one by one, in any order, they have the same costs as searched all at once."""
     rng = random.Random(seed)
     rules = made(linear_sides(rng))
     known = {terminal: rng.randrange(4) for terminal in TERMINALS}
@@ -207,9 +207,11 @@ def test_what_begins_alike_is_predicted_once(seed):
     sides = random_sides(random.Random(seed))
     rules = made(sides)
     automaton = Automaton(rules)
-    sets = [frozenset(some) for size in (1, 2, 3) for some in itertools.combinations(sides, size)]
-    begun = {some: frozenset(begun for symbol in some for begun in begun_by(sides, symbol)) for some in sets}
-    for one, other in itertools.combinations(sets, 2):
+    symbol_sets = [frozenset(some) for size in (1, 2, 3) for some in itertools.combinations(sides, size)]
+    begun = {
+        some: frozenset(begun for symbol in some for begun in begun_by(sides, symbol)) for some in symbol_sets
+    }
+    for one, other in itertools.combinations(symbol_sets, 2):
         assert (automaton.predicted(one) is automaton.predicted(other)) == (begun[one] == begun[other])
     for some, nonterminals in begun.items():
         starts = automaton.predicted(some).possible_starts

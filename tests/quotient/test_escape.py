@@ -1,4 +1,4 @@
-"""Context escape: what a middle must not do if it has to stay in what both contexts are in."""
+"""Context escape: middles that must stay in the bracket or block around both contexts."""
 
 import random
 from pathlib import Path
@@ -9,11 +9,11 @@ from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS
 from fimlsp.quotient.engine import Engine
 
-from ..middle_cases import cases
-from ..middle_support import COMPLETE, engine, fed, verdict
-from ..states.test_files import files
+from .middle_cases import cases
+from .middle_support import COMPLETE, engine, fed, verdict
+from .states.test_files import files
 
-FILES = sorted((Path(__file__).parents[1] / "cases" / "escape").glob("*.txt"))
+FILES = sorted((Path(__file__).parent / "cases" / "escape").glob("*.txt"))
 WALKS = 6
 WORDS = (
     *(b"(", b")", b"[", b"]", b":", b"\n", b"\n    ", b"    ", b" ", b"x", b"1", b",", b".", b"="),

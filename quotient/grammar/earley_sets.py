@@ -1,29 +1,38 @@
 """Earley sets as immutable values, and the recogniser that makes them.
 
 An `EarleySet` (Earley, "An Efficient Context-Free Parsing Algorithm", CACM 13(2), 1970) holds the items after
-some symbols as pairs (state, origin), where the origin is the earlier set at which the rules of the state
-began. Sets refer to their origins directly, so a chart is a linked structure: a snapshot costs nothing, dead
+some symbols as pairs (state, origin). The origin is the earlier set at which the rules of the state started.
+Sets refer to their origins directly, so a chart is a linked structure. A snapshot costs nothing, dead
 branches are freed, and a set can be continued any number of times.
 
-Right recursion, such as `a if b else a if b else ...`, ends all rules that are open with each operand. Where
-one completion leads to just one other and to nothing else, on and on, only the last of them is entered (Leo,
-"A General Context-Free Parsing Algorithm Running in Linear Time on Every LR(k) Grammar Without Using
-Lookahead", Theoretical Computer Science 82, 1991). Finding that takes time, so it begins after some.
+Right recursion, such as `a if b else a if b else ...`, completes all open rules at each operand. In a chain
+of completions, each of which leads to just one other, only the last one is entered (Leo, "A General
+Context-Free Parsing Algorithm Running in Linear Time on Every LR(k) Grammar Without Using Lookahead",
+Theoretical Computer Science 82, 1991). The search for chains takes time, so it starts only after some
+completions.
+
+`CanonicalSets` drops entries that no completion can reach, so that equivalent sets are one object. A
+completed rule looks back once at the set where it started, and there only at the rules that wait for it. The
+sets after the lines of a long table differ only in entries without effect: each line starts its element at
+the set after the line before. Without these entries all such sets are equal.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from weakref import WeakValueDictionary
 
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import EVERY, checkpoint
-from fimlsp.quotient.earley.automaton import Automaton, Predicted, State
+from fimlsp.quotient.grammar.earley_automaton import Automaton, Predicted, State
 
 Entry = tuple[State, "EarleySet"]
 Completion = tuple[int, "EarleySet"]
 """A symbol that was completed, and the set where it began."""
 
 _FEW = 16
-"""Completions at a set that are entered one by one before chains are looked for; most sets have no more."""
+"""Number of completions at a set before chains are searched; most sets have no more."""
 
 
 _NONE_YET: dict[int, Completion] = {}
@@ -32,10 +41,13 @@ _NONE_YET: dict[int, Completion] = {}
 class EarleySet:
     """The items after a sequence of symbols.
 
-    `entries` are the states with their origins (what is complete is left out, except at an initial set, where
-    somebody may ask for it), `predicted` is the prediction, whose origin is this set, and
-    `waiting` are the entries that expect a nonterminal. `last_completions` is a cache of `Earley`: for a
-    symbol that began here, the last of the completions that follow from it without a choice.
+    Attributes:
+        entries: the states with their origins, without complete rules. These are kept only if they started at
+            an initial set, for `completed_from`.
+        predicted: the prediction, whose origin is this set.
+        waiting: the entries that expect a nonterminal.
+        last_completions: a cache of `Earley`: for a symbol that started here, the last of the completions
+            that follow from it without a choice.
     """
 
     __slots__ = ("__weakref__", "entries", "last_completions", "predicted", "waiting")
@@ -47,7 +59,7 @@ class EarleySet:
         self.last_completions: dict[int, Completion] = _NONE_YET
 
     def expects(self, terminal: int) -> bool:
-        """Whether *terminal* may come next. O(entries)."""
+        """True if *terminal* may come next. O(entries)."""
         for state, _ in self.entries:
             if terminal in state.by_symbol:
                 return True
@@ -59,11 +71,11 @@ class EarleySet:
 
     @property
     def expected_bits(self) -> int:
-        """The bit set of all symbols that may come next. O(entries), once the prediction was asked."""
-        found = self.predicted.expected_bits
+        """The bit set of all symbols that may come next. O(entries), once the prediction is known."""
+        bits = self.predicted.expected_bits
         for state, _ in self.entries:
-            found |= state.expected_bits
-        return found
+            bits |= state.expected_bits
+        return bits
 
     def completed_from(self, start: EarleySet) -> frozenset[int]:
         """The nonterminals that derive everything read since *start*."""
@@ -143,7 +155,7 @@ class Earley:
         return current
 
     def completed(self, entries: dict[Entry, None]) -> EarleySet:
-        """The set with *entries*, to which those are added that what is complete among them leads to."""
+        """The set with *entries* and all entries that follow from complete rules among them."""
         goto = self.automaton.goto
         done: set[Completion] = set()
         todo = list(entries)
@@ -198,30 +210,91 @@ class Earley:
         return symbol, origin
 
     def _only_completion(self, symbol: int, origin: EarleySet) -> Completion | None:
-        """What the completion of *symbol* completes, if that is one symbol and nothing else follows.
+        """The only symbol that the completion of *symbol* completes; None if more follows from it.
 
-        Not if that one began at an initial set, where somebody may ask for it.
+        None also for a symbol that started at an initial set, because `completed_from` needs it.
         """
         states, symbols = origin.predicted.chain(symbol)
         if any(state.by_symbol for state in states):
             return None
-        found: set[Completion] = set()
+        completions: set[Completion] = set()
         for state, earlier in origin.waiting:
             for expected in state.expected:
                 if expected in symbols:
                     after = self.automaton.goto(state, expected)
                     if after.by_symbol or len(after.completed) != 1 or not earlier.entries:
                         return None
-                    found.add((after.completed[0], earlier))
-        return found.pop() if len(found) == 1 else None
+                    completions.add((after.completed[0], earlier))
+        return completions.pop() if len(completions) == 1 else None
 
 
 def merged(earley: Earley, sets: Iterable[EarleySet]) -> EarleySet:
-    """A set after which everything may follow that may follow any of *sets*."""
+    """The union of *sets*: whatever may follow one of them may follow it."""
     entries: dict[Entry, None] = {}
     expected: set[int] = set()
-    for each in sets:
-        entries.update(dict.fromkeys(each.entries))
-        expected |= each.predicted.symbols
+    for earley_set in sets:
+        entries.update(dict.fromkeys(earley_set.entries))
+        expected |= earley_set.predicted.symbols
     waiting = tuple([entry for entry in entries if entry[0].expected])
     return EarleySet(tuple(entries), earley.automaton.predicted(frozenset(expected)), waiting)
+
+
+_MOST_ORIGINS = 3_000
+_DEEPEST = 40
+
+_Key = tuple[Predicted, tuple[Entry, ...]]
+
+
+class CanonicalSets:
+    """Maps Earley sets to canonical ones. Equivalent sets have the same one while something holds it."""
+
+    __slots__ = ("_origins", "_sets", "_wanted")
+
+    def __init__(self) -> None:
+        self._sets: WeakValueDictionary[_Key, EarleySet] = WeakValueDictionary()
+        self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
+        self._wanted = WeighedDict[tuple[Predicted, State], frozenset[int]](
+            2 * MEGABYTE, lambda _, wanted: sys.getsizeof(wanted)
+        )
+
+    def standing_for(self, earley_set: EarleySet) -> EarleySet:
+        """A set that is equivalent to *earley_set*: the same may follow, and the same rules are open."""
+        return self._set(earley_set.predicted, earley_set.entries, _DEEPEST)
+
+    def _set(self, predicted: Predicted, kept: tuple[Entry, ...], depth: int) -> EarleySet:
+        entries = tuple(
+            dict.fromkeys([(state, self._origin(origin, state, depth)) for state, origin in kept])
+        )
+        key = predicted, entries
+        canonical = self._sets.get(key)
+        if canonical is None:
+            waiting = tuple([entry for entry in entries if entry[0].expected])
+            canonical = self._sets[key] = EarleySet(entries, predicted, waiting)
+        return canonical
+
+    def _origin(self, origin: EarleySet, state: State, depth: int) -> EarleySet:
+        """The part of *origin* that the rules of *state*, which started there, depend on."""
+        if not origin.entries or not depth:
+            return origin
+        key = origin, state
+        canonical = self._origins.get(key)
+        if canonical is None:
+            wanted = self._wanted_at(origin.predicted, state)
+            kept = tuple([entry for entry in origin.waiting if not wanted.isdisjoint(entry[0].expected)])
+            canonical = self._origins[key] = self._set(origin.predicted, kept, depth - 1)
+        return canonical
+
+    def _wanted_at(self, predicted: Predicted, state: State) -> frozenset[int]:
+        """The symbols that may be complete at a set with *predicted*, once a rule of *state* is."""
+        key = predicted, state
+        known = self._wanted.get(key)
+        if known is None:
+            wanted = {state.rules.lhs_of(item) for item in state.items}
+            waiting = list(wanted)
+            while waiting:
+                following = predicted.after(waiting.pop())
+                fresh = {after.rules.lhs_of(item) for after in following for item in after.items} - wanted
+                waiting += fresh
+                wanted |= fresh
+            known = self._wanted[key] = frozenset(wanted)
+        return known

@@ -5,8 +5,8 @@ Computer Journal 45(6), 2002). A state is a set of dotted rules, and `goto` move
 symbol. The items that a state predicts are kept apart, because their origin differs.
 
 Automata are stacked in layers. A layer adds rules for new nonterminals to those of the automaton `below` it.
-No rule below mentions the new nonterminals, so a set of dotted rules splits into one state per layer, and the
-states below are reused whatever is added above. This makes it cheap to build a grammar for every cursor.
+No rule below mentions the new nonterminals. So a set of dotted rules splits into one state per layer, and all
+layers above share the states below. This makes it cheap to build a grammar for every cursor.
 """
 
 from __future__ import annotations
@@ -14,23 +14,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from fimlsp.quotient.grammar.rules import DOT, DOT_BITS, Rules
+from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rules
 
 
 def bit_set(numbers: Iterable[int]) -> int:
     """The bit set of *numbers*."""
-    found = 0
+    bits = 0
     for number in numbers:
-        found |= 1 << number
-    return found
+        bits |= 1 << number
+    return bits
 
 
 class State:
     """A set of dotted rules of one layer, with a common origin. Equal sets are the same object.
 
-    `items` are the dotted rules (see `rules`), `by_symbol` maps each symbol after a dot to the items with the
-    dot moved over it, `completed` are the left-hand sides of the rules whose dot is at the end, and
-    `expected` the nonterminals after a dot.
+    Attributes:
+        rules: the rules of the layer.
+        items: the dotted rules (see `cfg`).
+        by_symbol: for each symbol after a dot, the items with the dot moved over it.
+        completed: the left-hand sides of the rules whose dot is at the end.
+        expected: the nonterminals after a dot.
+        gotos: the next state by symbol, filled by `Automaton.goto`.
     """
 
     __slots__ = ("_expected_bits", "by_symbol", "completed", "expected", "gotos", "items", "rules")
@@ -49,7 +53,7 @@ class State:
         self.by_symbol = by_symbol
         self.completed = tuple(completed)
         self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
-        self.gotos: dict[int, State] = {}  # filled by `Automaton.goto`
+        self.gotos: dict[int, State] = {}
         self._expected_bits = -1
 
     @property
@@ -64,7 +68,7 @@ class PossibleStarts(NamedTuple):
     """The items predicted at a set, layer by layer.
 
     `nonterminals` are the nonterminals of this layer that are predicted. `items` maps each first symbol of
-    their rules to the items with the dot after it. `below` is what is predicted in the layers below.
+    their rules to the items with the dot after it. `below` is the prediction in the layers below.
     """
 
     nonterminals: frozenset[int]
@@ -77,10 +81,10 @@ Chain = tuple[tuple[State, ...], frozenset[int]]
 
 
 class Predicted:
-    """The prediction of an Earley set: all rules that may begin where *symbols* are expected.
+    """The prediction of an Earley set: all rules that may start where *symbols* are expected.
 
     It is computed lazily, since nothing is ever read after the last symbol of a middle. The states that a
-    symbol leads to are computed lazily as well, since few of hundreds of predicted rules begin with the
+    symbol leads to are computed lazily as well, since few of hundreds of predicted rules start with the
     symbol read.
     """
 
@@ -96,7 +100,7 @@ class Predicted:
 
     @property
     def symbols(self) -> frozenset[int]:
-        """The symbols whose rules may begin."""
+        """The symbols whose rules may start."""
         return self._symbols
 
     @property
@@ -112,7 +116,7 @@ class Predicted:
         return self._possible_starts
 
     def expects(self, symbol: int) -> bool:
-        """Whether some predicted rule begins with *symbol*."""
+        """True if some predicted rule starts with *symbol*."""
         _, items, below = self.possible_starts
         return symbol in items or (below is not None and below.expects(symbol))
 
@@ -131,30 +135,30 @@ class Predicted:
 
     def after(self, symbol: int) -> tuple[State, ...]:
         """The states after scanning *symbol* here, one per layer that has such rules."""
-        found = self._after.get(symbol)
-        if found is None:
+        states = self._after.get(symbol)
+        if states is None:
             _, items, below = self.possible_starts
-            found = () if below is None else below.after(symbol)
+            states = () if below is None else below.after(symbol)
             if symbol in items:
-                found = self._layer.state(items[symbol]), *found
-            self._after[symbol] = found
-        return found
+                states = self._layer.state(items[symbol]), *states
+            self._after[symbol] = states
+        return states
 
     def own_after(self, symbol: int) -> State | None:
-        """The state after scanning *symbol* here in its own layer; None if no such rule begins with it."""
+        """The state after scanning *symbol* here in its own layer; None if no such rule starts with it."""
         items = self.possible_starts.items.get(symbol)
         return None if items is None else self._layer.state(items)
 
     def chain(self, symbol: int) -> Chain:
-        """Completing *symbol* and all that this completes: the states reached, and the symbols completed.
+        """The states reached, and the symbols completed, by completing *symbol* and all that follows from it.
 
         This closure over unit rules is precomputed, which saves one step per precedence level for every
         operand. No rule below mentions a nonterminal of this layer, so the closure below is known below.
         """
-        found = self.chains.get(symbol)
-        if found is None:
-            found = self.chains[symbol] = self._close_chain(symbol)
-        return found
+        chain = self.chains.get(symbol)
+        if chain is None:
+            chain = self.chains[symbol] = self._close_chain(symbol)
+        return chain
 
     def _close_chain(self, symbol: int) -> Chain:
         _, items, below = self.possible_starts
@@ -186,15 +190,15 @@ class Layer:
         self._states: dict[tuple[int, ...], State] = {}
 
     def is_nonterminal(self, symbol: int) -> bool:
-        """Whether *symbol* has rules, here or below."""
+        """True if *symbol* has rules, here or below."""
         if symbol in self.rules.nonterminals:
             return True
         return self.below is not None and self.below.layer.is_nonterminal(symbol)
 
     def nonterminals_of(self, symbols: frozenset[int]) -> frozenset[int]:
         """Those of *symbols* that have rules, here or below."""
-        found = symbols & self.rules.nonterminals
-        return found if self.below is None else found | self.below.layer.nonterminals_of(symbols)
+        own = symbols & self.rules.nonterminals
+        return own if self.below is None else own | self.below.layer.nonterminals_of(symbols)
 
     def state(self, items: Iterable[int]) -> State:
         """The state with these *items*, which belong to rules of this layer."""
@@ -205,7 +209,7 @@ class Layer:
         return state
 
     def begins_with(self, symbols: Iterable[int], terminal: int) -> bool:
-        """Whether a rule of one of *symbols*, nonterminals of this layer, begins with *terminal*."""
+        """True if a rule of one of *symbols*, nonterminals of this layer, starts with *terminal*."""
         rules = self.rules
         return any(rules.rhs[item >> DOT_BITS][0] == terminal for s in symbols for item in rules.starts(s))
 
@@ -274,35 +278,37 @@ class Automaton:
         layer = self.layer
         if layer.below is not None and symbols.isdisjoint(layer.rules.nonterminals):
             return layer.below.predicted(symbols)
-        found = self._predicted.get(symbols)
-        if found is None:
-            found = Predicted(layer, symbols) if layer.below is not None else self._by_what_begins(symbols)
-            self._predicted[symbols] = found
-        return found
+        predicted = self._predicted.get(symbols)
+        if predicted is None:
+            predicted = (
+                Predicted(layer, symbols) if layer.below is not None else self._by_left_corners(symbols)
+            )
+            self._predicted[symbols] = predicted
+        return predicted
 
-    def _by_what_begins(self, symbols: frozenset[int]) -> Predicted:
+    def _by_left_corners(self, symbols: frozenset[int]) -> Predicted:
         """As `predicted` in the lowest layer, whose rules are all known; many sets predict the same."""
         closure = 0
         for symbol in symbols:
             if symbol in self.layer.rules.nonterminals:
                 closure |= self._closure(symbol)
-        found = self._by_closure.get(closure)
-        if found is None:
-            found = self._by_closure[closure] = Predicted(self.layer, symbols)
-        return found
+        predicted = self._by_closure.get(closure)
+        if predicted is None:
+            predicted = self._by_closure[closure] = Predicted(self.layer, symbols)
+        return predicted
 
     def _closure(self, symbol: int) -> int:
-        """The bit set of the nonterminals that *symbol* may begin with, itself included."""
-        found = self._closures.get(symbol)
-        if found is None:
+        """The bit set of the nonterminals that *symbol* may start with, itself included."""
+        closure = self._closures.get(symbol)
+        if closure is None:
             rules = self.layer.rules
-            found, waiting = 1 << symbol, [symbol]
+            closure, waiting = 1 << symbol, [symbol]
             while waiting:
                 for item in rules.starts(waiting.pop()):
                     first = rules.rhs[item >> DOT_BITS][0]
-                    if first in rules.nonterminals and not found >> first & 1:
-                        found |= self._closures.get(first, 1 << first)
+                    if first in rules.nonterminals and not closure >> first & 1:
+                        closure |= self._closures.get(first, 1 << first)
                         if first not in self._closures:
                             waiting.append(first)
-            self._closures[symbol] = found
-        return found
+            self._closures[symbol] = closure
+        return closure

@@ -1,11 +1,11 @@
-"""Where a completion begins a block: in the column of the cursor, if it is deeper than the outer block."""
+"""A completion starts a block in the column of the cursor, if that is deeper than the outer block."""
 
 import pytest
 
 from tests.quotient.middle_support import engine
 
 OFFERED = {
-    # left<|>right: what is offered
+    # left<|>right: the completion
     "def f():\n        <|>\n": b"0",
     "def f():\n <|>\nx\n": b"0",
     "def f():\n    if a:\n            <|>\n    b\n": b"0",

@@ -1,8 +1,8 @@
 """Finds a text, near the shortest, that completes a middle.
 
-The cheapest sequences of missing symbols come from `dijkstra`; each is written as text by `unlexer`, and the
-first text that does complete the middle is taken. A direct way into the right context, by a lexeme that
-straddles the cursor, is preferred if it is shorter.
+The cheapest sequences of missing symbols come from `cheapest_sentences`. Each is written as text by
+`Unlexer`, and the first text that completes the middle is the result. A direct way into the right context, by
+a lexeme that straddles the cursor, is preferred if it is shorter.
 """
 
 from __future__ import annotations
@@ -11,26 +11,23 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from fimlsp.lexing.columns import MARGIN
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, way_into
+from fimlsp.lexing.nesting import MARGIN
+from fimlsp.quotient.bridge.boundary_lexemes import way_into
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
-from fimlsp.quotient.completion.dijkstra import Source, completions
-from fimlsp.quotient.completion.incomplete import Incomplete
-from fimlsp.quotient.completion.unlexer import STEPS, Unlexer, columns_before, indentation
-from fimlsp.quotient.earley.sets import EarleySet
-from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
+from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.states.cheapest_sentences import Incomplete, Source, sentences, sources_of
+from fimlsp.quotient.states.unlexer import STEPS, Unlexer, columns_before, indentation
 
 _TRIES = 200
 _PREFIX_TRIES = 20
 _TRIED_TEXTS = 2_000
 _LONGEST_TRIED = 12
-_COST_OF_CLOSED_INDENT = 4
 _COST_OF_SKIPPING = 40
 
 
 class NoCompletionError(AssertionError):
-    """No completion was found for a viable middle. This is always a fault of the engine."""
+    """No completion was found for a viable middle. This is always a bug of the engine."""
 
 
 def shortest_completion(state: Incomplete) -> bytes:
@@ -39,18 +36,18 @@ def shortest_completion(state: Incomplete) -> bytes:
     O(open rules).
 
     Raises:
-        NoCompletionError: None was found, which is a fault of the engine.
+        NoCompletionError: None was found, which is a bug of the engine.
     """
-    found = next(completions_of(state), None)
-    if found is None:
+    completion = next(completions_of(state), None)
+    if completion is None:
         raise NoCompletionError(f"no completion in state {state.lexer}")
-    return found
+    return completion
 
 
 def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[bytes]:
     """Texts that complete *state*, the shorter ones mostly first; not all that there are.
 
-    With *uncommon* the words in them are such as occur nowhere else (see `Language.another_word`).
+    With *uncommon* their words are likely to be new in the text (see `Language.another_word`).
     """
     if state.lexer.word or state.lexer.word_must_follow:
         yield _with_word(state)
@@ -66,7 +63,7 @@ def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[byt
 
 
 def other_completions(state: Incomplete) -> Iterator[bytes]:
-    """Texts that complete *state* and begin with any lexeme that may come next, not the cheapest alone."""
+    """Texts that complete *state* and start with any lexeme that may come next, not the cheapest alone."""
     return _completions_after_a_step(state)
 
 
@@ -92,7 +89,7 @@ def _completion(state: Incomplete, skipping: int) -> bytes | None:
 def _completions(state: Incomplete, skipping: int, *, uncommon: bool = False) -> Iterator[bytes]:
     """The cheapest sentences of the grammar that can be written as text and complete *state*.
 
-    *skipping* is the cost of letting a comment swallow what follows the cursor.
+    *skipping* is the cost of a comment that swallows the text after the cursor.
     """
     if state.complete:
         yield b""
@@ -111,7 +108,7 @@ def _completions(state: Incomplete, skipping: int, *, uncommon: bool = False) ->
 
 def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
     """Completions with any possible next lexeme, if no cheapest one fits the columns on the right."""
-    for source in _sources(state):
+    for source in sources_of(state):
         for symbols in _steps(state.connection, source.chart):
             checkpoint()
             writer = _written(state, source, symbols)
@@ -178,13 +175,15 @@ def _straddling(state: Incomplete) -> bytes | None:
         if state.chart.expects(entry.marker)
         if (way := way_into(state.lexer, entry.boundary)) is not None
     ]
-    found = [way for way in sorted(ways, key=len) if (end := state.feed(way)) is not None and end.complete]
-    return found[0] if found else None
+    complete_ways = [
+        way for way in sorted(ways, key=len) if (end := state.feed(way)) is not None and end.complete
+    ]
+    return complete_ways[0] if complete_ways else None
 
 
 def _candidates(state: Incomplete, skipping: int, *, uncommon: bool = False) -> Iterator[bytes]:
     """Texts for the cheapest sentences of the grammar after *state*, cheapest first."""
-    for source, symbols, right_entries in _sentences(state, skipping, uncommon=uncommon):
+    for source, symbols, right_entries in sentences(state, skipping, uncommon=uncommon):
         if symbols[-1:] == [state.connection.tables.newline] and any(
             entry.ends_line for entry in right_entries
         ):
@@ -194,24 +193,12 @@ def _candidates(state: Incomplete, skipping: int, *, uncommon: bool = False) -> 
 
 
 def _beginnings(state: Incomplete) -> Iterator[bytes]:
-    """Texts for the cheapest sentences, without what leads into the right context."""
-    for source, symbols, right_entries in _sentences(state, 0):
+    """Texts for the cheapest sentences, without the way into the right context."""
+    for source, symbols, right_entries in sentences(state, 0):
         for opened in dict.fromkeys(entry.opened for entry in right_entries):
             writer = _written(state, source, symbols, opened)
             if writer is not None:
                 yield writer.text
-
-
-def _sentences(
-    state: Incomplete, skipping: int, *, uncommon: bool = False
-) -> Iterator[tuple[Source, list[int], list[RightEntry]]]:
-    """The cheapest sentences of the grammar after *state*: where each begins, its symbols, and its end."""
-    grammar = state.connection.grammar
-    cheapest = _cheapest(state.connection, skipping)
-    sources = _sources(state, uncommon=uncommon)
-    for source, missing in completions(cheapest, sources, grammar.start, grammar.root):
-        *symbols, marker = cheapest.expand(missing)
-        yield source, symbols, [entry for entry in state.connection.right_entries if entry.marker == marker]
 
 
 def _endings(
@@ -268,132 +255,3 @@ def _leads(entry: RightEntry, writer: Unlexer) -> Iterator[bytes]:
         if lead and column != MARGIN:
             yield indentation(writer.margin, column) + b"\\\n"
     yield from writer.tables.lexical.between
-
-
-def _sources(state: Incomplete, *, uncommon: bool = False) -> list[Source]:
-    """The Earley sets after each way to finish the lexeme being read."""
-    lexer = state.lexer
-    if lexer.at_lexeme_start:
-        return [Source(state.chart, 0, b"")]
-    live = state.live
-    skipped = _after_skipped(state, live)
-    if skipped:
-        return skipped
-    ends = _after_words(state, live) if uncommon else _after_lexemes(state, live)
-    sources = [*ends, *_after_fallback(state)]
-    if lexer.lexical.separation is not None:
-        for kind in lexer.lexical.blank:
-            sources += _after_blank(state, kind) if live & 1 << kind else ()
-    return sources
-
-
-def _after_blank(state: Incomplete, kind: int) -> Iterator[Source]:
-    """The sources if the lexeme being read is of *kind*, which means nothing."""
-    lexical = state.lexer.lexical
-    suffix = lexical.shortest_words.suffix(state.lexer.state, kind)
-    if suffix is not None:
-        for between in lexical.between:
-            yield Source(state.chart, len(suffix + between), suffix + between)
-
-
-def _after_skipped(state: Incomplete, live: int) -> list[Source]:
-    """As `_sources` if the lexeme being read may be one that never reaches the grammar; else none."""
-    lexical = state.lexer.lexical
-    if live & lexical.ends_line and (found := _after_line_end(state, live)):
-        return found
-    for kind in lexical.blank:
-        if live & lexical.always_viable & 1 << kind:
-            # after a carriage return, a line end written next would be part of the same line end
-            return list(_after_blank(state, kind))
-    return []
-
-
-def _after_line_end(state: Incomplete, live: int) -> list[Source]:
-    """The source behind the line end that ends the lexeme being read, if one may come; else none."""
-    lexer, lexical = state.lexer, state.lexer.lexical
-    prefix = b"" if lexer.accepted == lexical.line_end else b"\n"
-    if prefix and lexical.comment >= 0 and live & 1 << lexical.comment:
-        prefix = (lexical.shortest_words.suffix(lexer.state, lexical.comment) or b"") + prefix
-    step = lexer.feed(prefix)
-    last = step and step.lexer.finish()
-    if step is None or last is None:
-        return []
-    chart = state.scanned(step.symbols + last.symbols)
-    return [] if chart is None else [Source(chart, len(prefix), prefix)]
-
-
-def _after_lexemes(state: Incomplete, live: int) -> Iterator[Source]:
-    tables = state.connection.tables
-    for terminal in tables.live_terminals(live):
-        suffixes = (
-            tables.shortest_words.suffix(state.lexer.state, kind)
-            for kind in tables.kinds_of[terminal]
-            if live & 1 << kind
-        )
-        suffix = min((s for s in suffixes if s is not None), key=len)
-        if state.lexer.too_long and not suffix:
-            suffix = state.lexer.lexical.counted_part.way_out
-        chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
-        if chart is not None:
-            yield Source(chart, len(suffix), suffix)
-            if state.lexer.equal_run[1]:  # a delimiter byte could be one too many in a row
-                yield Source(chart, 1 + len(suffix), b" " + suffix)
-
-
-def _after_words(state: Incomplete, live: int) -> Iterator[Source]:
-    """As `_after_lexemes`, where the lexeme being read may become a longer word than it has to."""
-    tables, lexer = state.connection.tables, state.lexer
-    for kind in lexer.lexical.kinds_in(live):
-        terminal = tables.terminal_of[kind]
-        word = tables.language.another_word(lexer.lexical.kinds[kind], 0)
-        step = None if word is None else lexer.feed(word)
-        if word is not None and step is not None and step.lexer.accepted == kind and not step.symbols:
-            chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
-            if chart is not None:
-                yield Source(chart, len(word), word)
-    yield from _after_lexemes(state, live)
-
-
-def _after_fallback(state: Incomplete) -> list[Source]:
-    """As `_sources` if the lexeme ended earlier and the bytes since then begin the next one."""
-    following = state.after_fallback()
-    return [] if following is None else _sources(following)
-
-
-def _cheapest(connection: Connection, skipping: int) -> CheapestSentences:
-    grammar = connection.grammar
-    found = grammar.cheapest.get(skipping)
-    if found is None:
-        below = _cheapest_of_right(connection, skipping)
-        found = grammar.cheapest[skipping] = CheapestSentences(below.costs.copy(), {}, grammar.left, below)
-    return found
-
-
-def _cheapest_of_right(connection: Connection, skipping: int) -> CheapestSentences:
-    right = connection.grammar.right
-    found = right.cheapest.get(skipping)
-    if found is None:
-        below = connection.tables.cheapest
-        known = below.costs | _costs_of_markers(connection, skipping)
-        found = CheapestSentences(known, {}, right.partial_rules, below, other=_COST_OF_CLOSED_INDENT)
-        right.cheapest[skipping] = found
-    return found
-
-
-def _costs_of_markers(connection: Connection, skipping: int) -> Costs:
-    known: Costs = {}
-    for entry in connection.right_entries:
-        cost = 0
-        if entry.boundary.offset:
-            cost = (
-                skipping if entry.boundary.kind is None else _cost_of_straddling(connection, entry.boundary)
-            )
-        known[entry.marker] = min(cost, known.get(entry.marker, cost))
-    return known
-
-
-def _cost_of_straddling(connection: Connection, boundary: BoundaryLexeme) -> int:
-    """The least number of bytes that the lexeme at *boundary* has in the middle."""
-    lexical = connection.tables.lexical
-    lengths = lexical.paths.lengths_from(lexical.dfa.starts[boundary.modes.mode])
-    return min((lengths[state] for state in boundary.states if state in lengths), default=0) or 1

@@ -1,1 +1,0 @@
-"""Finds a short text that completes a middle."""

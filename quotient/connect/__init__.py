@@ -1,1 +1,0 @@
-"""Connects two contexts: makes the first state of the middles between them."""

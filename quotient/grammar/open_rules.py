@@ -1,0 +1,345 @@
+"""The rules that are open at a cursor: begun on one side of it and not finished there.
+
+In an Earley chart these are the rules whose dot is after the first symbol, and all rules that wait for them,
+up to the start symbol. Read forwards they are the left quotient of the grammar, read backwards the right
+quotient (Melcer et al. 2024, arXiv 2402.17988, section IV). They are not turned into a grammar here, so that
+the two sides can be combined rule by rule.
+
+Most open rules have only an open first child, and few of those are ever needed. So `OpenRules` stores the
+open nonterminals of each Earley set, and lists the open rules of one nonterminal on request.
+
+A node is open on both sides if the left context has begun a rule that the right context finishes. Either both
+contexts are in the same child, which is then open on both sides too. Or the middle consists of the suffix of
+a child that is open on the left, whole children, and the prefix of a child that is open on the right.
+`find_common_nodes` finds all such nodes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import NamedTuple
+
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.values import value
+from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs, Rules
+from fimlsp.quotient.grammar.earley_automaton import Predicted, State
+from fimlsp.quotient.grammar.earley_sets import EarleySet
+
+Open = tuple[int, EarleySet]
+"""An open node: its nonterminal and the Earley set at which it began."""
+
+
+@value
+class OpenSuite:
+    """An open suite as a child; its contents are an open block of their own."""
+
+    suite: int
+
+
+Child = Open | OpenSuite | None
+"""The open child of an open rule; None if the cursor is between two children."""
+
+
+RulePosition = tuple[int, int]
+"""The number of a rule and the position of its dot, which is at the cursor or before the open child."""
+
+
+RulesByNumber = Mapping[int, list[tuple[int, Child]]]
+"""Maps the number of each open rule to the ways in which it is open: position of the dot, and open child."""
+
+
+class Leading(NamedTuple):
+    """The symbols that may be missing at the start of a node, and the open children that they precede.
+
+    `children` maps missing symbols to open children, and `symbols` are its keys that are not empty. An open
+    child at the start of the node is replaced by its own missing symbols, recursively. So the key is empty
+    only before an open suite, or before the cursor, which is None.
+    """
+
+    children: Mapping[Rhs, Collection[Child]]
+    symbols: frozenset[Rhs]
+
+
+@value(eq=False)
+class OpenRules:
+    """All rules that are open at a cursor.
+
+    `opened` maps each Earley set to the open nonterminals that began there. `reached` holds the positions of
+    their rules that are after the first symbol, with the open child. In both, sets nearer to the cursor come
+    first. The symbols `open_suites` are suites that are open at the cursor.
+    """
+
+    finder: OpenRuleFinder
+    open_suites: frozenset[int]
+    opened: dict[EarleySet, frozenset[int]]
+    reached: dict[EarleySet, dict[int, list[tuple[list[RulePosition], Child]]]]
+    _rules: dict[Open, RulesByNumber] = field(default_factory=dict, repr=False)
+    _missing: dict[Open, list[tuple[Rhs, Child]]] = field(default_factory=dict, repr=False)
+    _leading: dict[Open, Leading] = field(default_factory=dict, repr=False)
+
+    @property
+    def weight(self) -> int:
+        """Its approximate size in bytes, with its sets and the nodes in its caches. O(sets)."""
+        return 10_000 + 200 * sum(map(len, self.opened.values()))
+
+    def __contains__(self, opened: Open) -> bool:
+        symbol, at = opened
+        return symbol in self.opened.get(at, ())
+
+    def __getitem__(self, opened: Open) -> RulesByNumber:
+        """The open rules of an open node. O(their number)."""
+        rules = self._rules.get(opened)
+        if rules is None:
+            rules = self._rules[opened] = self._open_rules(*opened)
+        return rules
+
+    def _open_rules(self, symbol: int, at: EarleySet) -> RulesByNumber:
+        ways: dict[int, list[tuple[int, Child]]] = {}
+        for positions, child in self.reached.get(at, _NOWHERE).get(symbol, ()):
+            for rule, dot in positions:
+                ways.setdefault(rule, []).append((dot, child))
+        opened = self.opened[at]
+        for rule, first in self.finder.first_children(symbol):
+            if first in opened:
+                ways.setdefault(rule, []).append((0, self.child(first, at)))
+        return dict(sorted(ways.items()))  # a fixed order, however the sets were made
+
+    def child(self, symbol: int, at: EarleySet) -> Open | OpenSuite:
+        """The open child that is a *symbol* begun at *at*."""
+        return OpenSuite(symbol) if symbol in self.open_suites else (symbol, at)
+
+    def missing(self, opened: Open) -> list[tuple[Rhs, Child]]:
+        """For each open rule of a node the symbols missing beside its open child, and that child."""
+        missing = self._missing.get(opened)
+        if missing is None:
+            unread = self.finder.unread
+            missing = self._missing[opened] = [
+                (unread[rule][dot + (child is not None)], child)
+                for rule, ways in self[opened].items()
+                for dot, child in ways
+            ]
+        return missing
+
+    def leading(self, opened: Open) -> Leading:
+        """The symbols that may be missing at the start of a node. Cached."""
+        leading = self._leading.get(opened)
+        if leading is None:
+            ways: dict[Rhs, set[Child]] = {}
+            seen, waiting = {opened}, [opened]
+            while waiting:
+                for missing, child in self.missing(waiting.pop()):
+                    if missing or not isinstance(child, tuple):
+                        ways.setdefault(missing, set()).add(child)
+                    elif child not in seen:
+                        seen.add(child)
+                        waiting.append(child)
+            leading = self._leading[opened] = Leading(ways, frozenset(filter(None, ways)))
+        return leading
+
+
+_NONE = frozenset[int]()
+
+
+class OpenRuleFinder:
+    """Finds the rules that are open at an Earley set; caches tables of the *rules* of a language.
+
+    `unread[rule][dot]` are the symbols that remain to be read after that position, in text order.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._left_corner_of = _left_corner_relation(rules)
+        self._positions: dict[tuple[State, int | None], dict[int, list[RulePosition]]] = {}
+        turned = -1 if rules.backward else 1
+        self.unread = [[rhs[dot:][::turned] for dot in range(len(rhs) + 1)] for rhs in rules.rhs]
+        self._children: dict[int, list[tuple[int, int]]] = {}
+
+    def open_rules(
+        self, last: EarleySet, suites: Iterable[int] | None = None, not_next: frozenset[int] = _NONE
+    ) -> OpenRules:
+        """The rules that are open at the set *last*.
+
+        If *suites* are given, the next symbol is one of them, and it is open itself. Otherwise the next
+        symbol is none of *not_next*. O(entries that wait in the sets where open nodes began), however long
+        the text is.
+        """
+        open_rules = OpenRules(self, frozenset(suites or ()), {}, {})
+        pending: dict[EarleySet, set[int]] = {}
+
+        def reach(origin: EarleySet, positions: dict[int, list[RulePosition]], child: Child) -> None:
+            reached = open_rules.reached.setdefault(origin, {})
+            for symbol, own in positions.items():
+                reached.setdefault(symbol, []).append((own, child))
+            pending.setdefault(origin, set()).update(positions)
+
+        if suites is None:
+            for state, origin in last.entries:
+                if state.by_symbol and not_next.isdisjoint(state.by_symbol):
+                    reach(origin, self._positions_in(state), None)
+                    continue
+                for symbol in state.by_symbol.keys() - not_next:
+                    reach(origin, self._positions_in(state, symbol), None)
+        else:
+            pending[last] = set(open_rules.open_suites)
+        while pending:
+            checkpoint()
+            at = next(iter(pending))
+            known = open_rules.opened.get(at, _NONE)
+            fresh = self._starting_with(pending.pop(at), at.predicted) - known
+            open_rules.opened[at] = known | fresh
+            for state, origin in at.waiting:
+                for symbol in state.expected:
+                    if symbol in fresh:
+                        reach(origin, self._positions_in(state, symbol), open_rules.child(symbol, at))
+        return open_rules
+
+    def _starting_with(self, symbols: Iterable[int], predicted: Predicted) -> frozenset[int]:
+        """The *predicted* nonterminals that have one of *symbols* as a left corner, these included."""
+        return predicted.possible_starts.nonterminals & _NONE.union(
+            *[self._left_corner_of[symbol] for symbol in symbols]
+        )
+
+    def _positions_in(self, state: State, symbol: int | None = None) -> dict[int, list[RulePosition]]:
+        """The rule positions in *state* before *symbol*, or before any symbol, by left-hand side."""
+        positions = self._positions.get((state, symbol))
+        if positions is None:
+            positions = self._positions[state, symbol] = {}
+            groups = state.by_symbol.values() if symbol is None else (state.by_symbol[symbol],)
+            for item in (item for group in groups for item in group):
+                position = item >> DOT_BITS, (item & DOT) - 1
+                positions.setdefault(self.rules.lhs_of(item), []).append(position)
+        return positions
+
+    def prepare(self) -> None:
+        """Compute `first_children` of all nonterminals now."""
+        for symbol in self.rules.nonterminals:
+            self.first_children(symbol)
+
+    def first_children(self, symbol: int) -> list[tuple[int, int]]:
+        """The rules of *symbol* that start with a nonterminal, each with that nonterminal."""
+        children = self._children.get(symbol)
+        if children is None:
+            numbers = [item >> DOT_BITS for item in self.rules.starts(symbol)]
+            firsts = [(number, self.rules.rhs[number][0]) for number in numbers]
+            nonterminals = self.rules.nonterminals
+            children = self._children[symbol] = [pair for pair in firsts if pair[1] in nonterminals]
+        return children
+
+
+_NOWHERE: dict[int, list[tuple[list[RulePosition], Child]]] = {}
+
+
+def _left_corner_relation(rules: Rules) -> dict[int, frozenset[int]]:
+    """For each nonterminal those that have it as a left corner: the reflexive, transitive closure."""
+    parents: dict[int, set[int]] = {symbol: set() for symbol in rules.nonterminals}
+    for lhs, rhs in zip(rules.lhs, rules.rhs, strict=True):
+        if rhs[0] in parents:
+            parents[rhs[0]].add(lhs)
+    corners_of: dict[int, frozenset[int]] = {}
+    for symbol in parents:
+        above = {symbol}
+        waiting = [symbol]
+        while waiting:
+            fresh = parents[waiting.pop()] - above
+            above |= fresh
+            waiting += fresh
+        corners_of[symbol] = frozenset(above)
+    return corners_of
+
+
+@value
+class CommonNodes:
+    """The missing parts of nodes that are open on both sides, outermost node first.
+
+    `between` has an entry for each rule and position of such a node: the child that is open on the left, the
+    symbols missing after it, and the child that is open on the right. `suites` are the symbols of the blocks
+    that may be open on both sides.
+    """
+
+    between: tuple[tuple[Child, Rhs, Child], ...]
+    suites: tuple[int, ...]
+
+    @property
+    def weight(self) -> int:
+        """Their approximate size in memory, in bytes."""
+        return 300 + 150 * len(self.between)
+
+
+def find_common_nodes(
+    left: OpenRules, right: OpenRules, left_node: Open, right_node: Open, repetitions: Mapping[int, int]
+) -> CommonNodes:
+    """The missing parts of nodes open on both sides: of a given node and all nodes inside it.
+
+    That node is *left_node* among the open rules of the *left* and *right_node* among those of the *right*.
+    *repetitions* maps each repetition to its element, as in `Grammar`. O(open rules of both sides).
+    """
+    between: list[tuple[Child, Rhs, Child]] = []
+    suites: dict[int, None] = {}
+    both = {(left_node, right_node): None} if left_node in left else {}
+    waiting = deque(both)
+    while waiting:
+        checkpoint()
+        left_node, right_node = waiting.popleft()
+        for before, inner, after in _gaps(left, right, left_node, right_node, repetitions):
+            if inner is not None:
+                between.append((before, inner, after))
+            elif isinstance(before, OpenSuite):
+                suites[before.suite] = None
+            else:
+                assert isinstance(before, tuple)
+                assert isinstance(after, tuple)
+                if (before, after) not in both:
+                    both[before, after] = None
+                    waiting.append((before, after))
+    return CommonNodes(tuple(between), tuple(suites))
+
+
+def _gaps(
+    left: OpenRules, right: OpenRules, left_node: Open, right_node: Open, repetitions: Mapping[int, int]
+) -> Iterator[tuple[Child, Rhs | None, Child]]:
+    """Each way to match the two sides of a node: open child left, symbols missing, open child right.
+
+    The missing symbols are None if both sides are in the same child.
+    """
+    if left_node[0] in repetitions:
+        element = repetitions[left_node[0]]
+        return _in_elements(
+            left_node[0], _elements(left[left_node], element), _elements(right[right_node], element)
+        )
+    return _in_rules(left.finder.rules.rhs, left[left_node], right[right_node])
+
+
+def _in_rules(
+    rhs_of: Sequence[Rhs], lefts: RulesByNumber, rights: RulesByNumber
+) -> Iterator[tuple[Child, Rhs | None, Child]]:
+    for rule in [rule for rule in lefts if rule in rights]:
+        rhs = rhs_of[rule]
+        for dot, left in lefts[rule]:
+            first = dot + (left is not None)
+            for n_read, right in rights[rule]:
+                end = len(rhs) - n_read
+                last = end - (right is not None)
+                if first <= last:
+                    yield left, rhs[first:last], right
+                elif left is not None and right is not None and dot + 1 == end:
+                    yield left, None, right
+
+
+def _in_elements(
+    repetition: int, lefts: Sequence[Child], rights: Sequence[Child]
+) -> Iterator[tuple[Child, Rhs | None, Child]]:
+    """As `_gaps` for a repetition: each context is inside an element or between two elements."""
+    for left in lefts:
+        for right in rights:
+            yield left, (), right
+            yield left, (repetition,), right
+            if left is not None and right is not None:
+                yield left, None, right
+
+
+def _elements(rules: RulesByNumber, element: int) -> list[Child]:
+    """The elements of a repetition that may be open at the cursor; None if it may be between two of them."""
+    children = dict.fromkeys([child for ways in rules.values() for _, child in ways])
+    return [c for c in children if c is None or (not isinstance(c, OpenSuite) and c[0] == element)]
