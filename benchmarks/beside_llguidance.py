@@ -1,9 +1,9 @@
 """Measures the engine beside llguidance: the same Lark grammar, left to right, the same texts.
 
-`python benchmarks/beside_llguidance.py`, with `pip install llguidance`. llguidance knows no text right of the
-cursor, so there is none here. Both are asked the same: behind a left text, whether the next four bytes of a
-true file may come, and to take them. At each place llguidance reads the left text; the engine reads a text
-once (opening it) and then jumps. CPU times, medians over seeded places.
+`python benchmarks/beside_llguidance.py`, with `pip install llguidance`. llguidance does not support text
+right of the cursor, so there is none here. Both check, after a left text, if the next four bytes of a true
+file may follow, and accept them. At each place llguidance reads the left text. The engine reads a text once,
+when it opens it, and then jumps. The times are CPU times, medians over seeded places.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Costs:
 
 
 def timed(costs: list[float], action: Callable[[], Any]) -> Any:
-    """What *action* gives; its milliseconds are added to *costs*."""
-    begun = process_time()
-    found = action()
-    costs.append(1000 * (process_time() - begun))
-    return found
+    """The result of *action*; its milliseconds are added to *costs*."""
+    began = process_time()
+    result = action()
+    costs.append(1000 * (process_time() - began))
+    return result
 
 
 def ours(engine: Engine, text: bytes, places: list[int]) -> Costs:
@@ -63,7 +63,7 @@ def ours(engine: Engine, text: bytes, places: list[int]) -> Costs:
 
 
 def theirs(grammar: str, text: bytes, places: list[int]) -> Costs:
-    """The same of llguidance, whose tokens are the bytes: four are taken at once."""
+    """The same of llguidance, whose tokens are bytes: four are accepted at once."""
     from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
     tokenizer = LLTokenizer("byte")
@@ -81,11 +81,11 @@ def theirs(grammar: str, text: bytes, places: list[int]) -> Costs:
 
 @click.command(help=__doc__)
 @click.option("--places", default=20, show_default=True, help="Places in each text.")
-@click.option("--seed", default=0, show_default=True, help="Of texts and places.")
+@click.option("--seed", default=0, show_default=True, help="Seed of texts and places.")
 def main(places: int, seed: int) -> None:
     """Measure both, text by text, and print a table."""
     if find_spec("llguidance") is None:
-        raise click.ClickException("llguidance is not installed; run: pip install llguidance")
+        raise click.ClickException("llguidance is not installed. Run: pip install llguidance")
     engine, grammar, random = Engine(load_grammar(GRAMMAR)), GRAMMAR.read_text(encoding="utf-8"), Random(seed)
     table = Table(title="CPU milliseconds, medians")
     for column in (

@@ -1,11 +1,11 @@
-"""What masks cost, and whether they are right.
+"""Measures the cost of masks, and counts wrong bits.
 
-`python benchmarks/masks.py TOKENIZER.json` asks for masks at cursors of the standard library, along the
-tokens that stand there, with what follows the cursor and without. `--language json` does the same with
-made-up JSON. `--peers` adds the other engines that know the language. Each engine runs in a process of its
-own. Times are CPU times; the second half of each run is counted, when tables are warm. `--judge N` holds
-every N-th mask against feeding each token, and counts bits that are set wrongly, and that are missing.
-`--growth` asks instead at the same cursors with more and more text around them.
+`python benchmarks/masks.py TOKENIZER.json` makes masks at cursors of the standard library, along the tokens
+of the text, with the text right of the cursor and without. `--language json` does the same with made-up JSON.
+`--peers` adds other engines for the language. Each engine runs in its own process. Times are CPU times of
+the second half of each run, when tables are warm. `--judge N` compares every N-th mask with feeding each
+token, and counts bits that are set wrongly, and bits that are missing. `--growth` measures the same cursors
+with more and more text around them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tokenizers import Tokenizer
 from fimlsp import Engine, Vocabulary, python
 from fimlsp import json as json_language
 from fimlsp.models.prompts.vocabulary import read_vocabulary
-from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+from fimlsp.quotient.masks.vocabulary import allowed_by_feeding
 from fimlsp.quotient.states.protocol import State
 
 TOKENS = 20
@@ -45,7 +45,7 @@ OURS = {"fimlsp, with what follows": True, "fimlsp, left to right": False}
 
 @dataclass(frozen=True)
 class Settings:
-    """What is measured: a language, the tokens of a *tokenizer* whose *stop* ends a text, and where."""
+    """Settings of a run: a language, a *tokenizer* whose token *stop* ends a text, and the cursors."""
 
     tokenizer: Path
     language: str
@@ -57,7 +57,7 @@ class Settings:
 
 @dataclass
 class Case:
-    """A cut: the text around it, and the tokens that stood there."""
+    """A cut: the text around it, and the tokens that were cut out."""
 
     left: bytes
     right: bytes
@@ -66,7 +66,7 @@ class Case:
 
 @dataclass
 class Measured:
-    """The masks of one engine: what each cost in milliseconds, and wrong bits of those that were judged."""
+    """The masks of one engine: their costs in milliseconds, and the wrong bits of those that were judged."""
 
     name: str
     preparation_ms: float = 0.0
@@ -89,11 +89,11 @@ class Measured:
         return [self.name, str(len(times)), *prepared, *shares, str(self.judged), wrong]
 
     def take(self, mask: Callable[[], np.ndarray]) -> np.ndarray:
-        """A mask, whose time is noted."""
+        """A mask; its time is recorded."""
         began = process_time()
-        found = mask()
+        made = mask()
         self.times.append(1e3 * (process_time() - began))
-        return found
+        return made
 
 
 class Judge:
@@ -131,8 +131,8 @@ def texts(language: str) -> list[bytes]:
 
 def cases(settings: Settings, tokenizer: Tokenizer) -> Iterator[Case]:
     """Seeded cuts of texts; in Python only of those in ASCII."""
-    rng, sources, found = random.Random(settings.seed), texts(settings.language), 0
-    while found < settings.cursors:
+    rng, sources, count = random.Random(settings.seed), texts(settings.language), 0
+    while count < settings.cursors:
         text = rng.choice(sources)
         start = rng.randrange(len(text))
         end = min(len(text), start + rng.choice(CUTS))
@@ -140,14 +140,14 @@ def cases(settings: Settings, tokenizer: Tokenizer) -> Iterator[Case]:
         if (text if settings.language == "python" else piece + text[start - 1 : start]).isascii():
             following = tokenizer.encode(piece.decode(), add_special_tokens=False).ids[:TOKENS]
             yield Case(text[:start], text[end:], following)
-            found += 1
+            count += 1
 
 
 def measure(name: str, settings: Settings) -> Measured:
     """The masks of one engine at all cursors; runs in a process of its own."""
     tokenizer = Tokenizer.from_file(str(settings.tokenizer))
     token_bytes = read_vocabulary(tokenizer, {settings.stop}).token_bytes
-    found = list(cases(settings, tokenizer))
+    chosen = list(cases(settings, tokenizer))
     held = _held()
     vocabulary = Vocabulary(token_bytes, [settings.stop])
     measured, judge = Measured(name), Judge(settings, vocabulary)
@@ -156,13 +156,13 @@ def measure(name: str, settings: Settings) -> Measured:
         vocabulary.prepare()
         engine = Engine(json_language if settings.language == "json" else python())
         measured.preparation_ms = 1e3 * (process_time() - began)
-        for case in found:
+        for case in chosen:
             document = engine.document(case.left + (case.right if OURS[name] else b""))
             follow(measured, judge, document.middle(len(case.left), len(case.left)).start, case, vocabulary)
     else:
         begin = PEERS[settings.language][name](settings.tokenizer, list(token_bytes), settings.stop)
         measured.preparation_ms = 1e3 * (process_time() - began)
-        for case in found:
+        for case in chosen:
             before = tokenizer.encode(case.left.decode(), add_special_tokens=False).ids
             follow_peer(measured, judge, begin(), before, case, token_bytes)
     measured.megabytes = _held() - held
@@ -186,7 +186,7 @@ def follow_peer(
     case: Case,
     token_bytes: Sequence[bytes | None],
 ) -> None:
-    """The masks of another engine along the tokens of a case, behind the tokens *before* it."""
+    """The masks of another engine along the tokens of a case, after the tokens *before* it."""
     text = case.left
     if not all(masks.add(token) for token in before):
         return
@@ -203,7 +203,7 @@ def _held() -> float:
 
 
 def growth(settings: Settings, console: Console) -> None:
-    """Print what masks cost at the same cursors with more and more text around them."""
+    """Print the cost of masks at the same cursors with more and more text around them."""
     tokenizer = Tokenizer.from_file(str(settings.tokenizer))
     vocabulary = Vocabulary(read_vocabulary(tokenizer, {settings.stop}).token_bytes, [settings.stop])
     corpus = PythonCorpus()
@@ -230,10 +230,10 @@ def growth(settings: Settings, console: Console) -> None:
 @click.option("--language", type=click.Choice(["python", "json"]), default="python", show_default=True)
 @click.option("--cursors", default=500, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-@click.option("--judge", default=0, help="Hold every so many-th mask against feeding each token; 0: none.")
+@click.option("--judge", default=0, help="Compare every N-th mask with feeding each token; 0: none.")
 @click.option("--stop", default=0, show_default=True, help="The id of the token that ends a text.")
-@click.option("--peers", is_flag=True, help="Other engines that know the language, too.")
-@click.option("--growth", "grows", is_flag=True, help="More and more text around the same cursors.")
+@click.option("--peers", is_flag=True, help="Also measure other engines for the language.")
+@click.option("--growth", "grows", is_flag=True, help="Measure the same cursors with more and more text.")
 def main(
     tokenizer: Path, language: str, cursors: int, seed: int, judge: int, stop: int, peers: bool, grows: bool
 ) -> None:
@@ -241,7 +241,7 @@ def main(
     console = Console(width=140)
     settings = Settings(tokenizer, language, cursors, seed, judge, stop)
     if peers and not PEERS[language]:
-        raise click.UsageError("Python is known to SynCode alone: install it, or add --language json")
+        raise click.UsageError("Only SynCode supports Python. Install it, or add --language json.")
     if grows:
         growth(settings, console)
         return

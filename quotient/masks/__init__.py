@@ -1,1 +1,1 @@
-"""Masks: which of all tokens of a vocabulary may come next, exactly."""
+"""Masks: the tokens of a vocabulary that may come next, exactly."""

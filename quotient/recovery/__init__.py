@@ -1,1 +1,1 @@
-"""Reads a file that is broken elsewhere, where no middle connects both contexts, as a valid one nearby."""
+"""Reads a file that is broken elsewhere as the nearest valid one."""

@@ -1,4 +1,8 @@
-"""The ways to read the text around the cursor's line as a valid one, the likelier first."""
+"""The ways to read the text around the cursor's line as a valid one, the likelier first.
+
+Each way is a repair of the text left of the cursor, and one of the text right of it. `candidates` combines
+them; most often the first one is taken, so each is only made when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -7,80 +11,96 @@ from enum import Enum
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
-from fimlsp.quotient.recovery.above import Above
-from fimlsp.quotient.recovery.alternatives import closed, outside, without_all, without_line
-from fimlsp.quotient.recovery.below import Below
-from fimlsp.quotient.recovery.enclosed import enclosed
-from fimlsp.quotient.recovery.mended_text import MendedText
-from fimlsp.quotient.recovery.statements.readings import Edit
+from fimlsp.lexing.line import unmatched_brackets
+from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.recovery.lexemes import lexemes
+from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above
+from fimlsp.quotient.recovery.repair_left import RepairedLeft
+from fimlsp.quotient.recovery.repair_right import RepairedRight
+from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
+from fimlsp.quotient.recovery.statements import Reading, Statements
 
+_MOST_LINES = 400
 T = TypeVar("T")
 
 
-class Kind(Enum):
-    """How much a reading is trusted: whether it may be taken although it does not settle."""
+class Trust(Enum):
+    """The conditions under which a candidate is taken."""
 
-    GENTLE = "taken if nothing settles"
-    SURE = "taken only if it settles"
-    ENCLOSED = "taken only if it settles, whatever is open above"
-    ROUGH = "taken as it is, where no gentle one connects"
+    GENTLE = "taken if it surely fits; if none does, taken unless its cheapest middle leaves the block"
+    SURE = "taken if it surely fits, and no bracket is open before the cursor's line"
+    ENCLOSED = "taken if it surely fits"
+    ROUGH = "taken unless its cheapest middle leaves the block, if no gentle one connects"
 
 
 class Candidate(NamedTuple):
-    """A mended text, with what is above the cursor's line; `number` is its own."""
+    """A repaired text, with its part left of the cursor's line; `number` is the position among all."""
 
-    text: MendedText
-    left: Above
+    text: RepairedText
+    left: RepairedLeft
     number: int = -1
 
-    def start_below(self, below: Below) -> int:
-        """Where the line after the cursor's begins, which *below* finds in its own text."""
-        return self.text.cursor_end + below.start - below.text.cursor_end
+    def start_below(self, right: RepairedRight) -> int:
+        """The start of the line after the cursor's, which *right* finds in its own text."""
+        return self.text.cursor_end + right.start - right.text.cursor_end
 
 
-def candidates(above: Above, below: Below) -> Iterator[tuple[Candidate, Kind]]:
-    """The mended text, then others, the gentle ones first, which keep all that is at the cursor's line.
+def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candidate, Trust]]:
+    """All ways to read the text, the likelier first: repairs on the left with changes on the right.
 
-    Most often the first one is taken, so nothing is made before it is asked for.
+    The gentle ones keep all that is in the cursor's line.
     """
-    taken_out = _Kept(chain((above,), outside(above)))
-    balanced = _Kept(chain([()], below.balanced(above)))
-    for reading in _combined(taken_out, balanced, below):
-        yield reading, Kind.GENTLE
-    for reading in _combined(_Kept(outside(above, surely=True)), balanced, below):
-        yield reading, Kind.SURE
-    for left in taken_out:
-        if edits := enclosed(left, below):
-            yield _changed(left, edits, below), Kind.ENCLOSED
-    lefts = _Kept(chain((above,), closed(above)))
-    changes = _Kept(_changes(below))
-    for reading in _combined(lefts, changes, below):
-        yield reading, Kind.ROUGH
-    bare_below = (*below.without_rest(), *below.without_all())
-    for reading in _combined(lefts, [bare_below], below):
-        yield reading, Kind.ROUGH
-    bare = without_all(above)
-    last = [without_line(above), bare, without_line(bare)]
-    for reading in _combined(last, [*changes, bare_below], below):
-        yield reading, Kind.ROUGH
+    in_its_column = _Lazy(chain((left,), outside(left)))
+    outside_brackets = _Lazy(outside(left, surely=True))
+    balanced = _Lazy(chain([()], right.balanced(left)))
+    own_line = _Lazy(chain((left,), closed(left)))
+    changes = _Lazy(_changes(right))
+    ways: tuple[tuple[Iterable[Candidate], Trust], ...] = (
+        (_combined(in_its_column, balanced, right), Trust.GENTLE),
+        (_combined(outside_brackets, balanced, right), Trust.SURE),
+        (_all_enclosed(in_its_column, right), Trust.ENCLOSED),
+        (_combined(own_line, changes, right), Trust.ROUGH),
+        (_combined(own_line, _removals(right), right), Trust.ROUGH),
+        (_combined(_Lazy(_reduced(left)), chain(changes, _removals(right)), right), Trust.ROUGH),
+    )
+    for group, trust in ways:
+        for candidate in group:
+            yield candidate, trust
 
 
-def _changes(below: Below) -> Iterator[tuple[Edit, ...]]:
-    """What may be changed below the cursor, nothing among it; the likelier first."""
-    strays = below.has_strays
+def _changes(right: RepairedRight) -> Iterator[Edits]:
+    """Changes of the text right of the cursor, none among them; the likelier first."""
+    strays = right.has_strays
     if not strays:
         yield ()
-    if closers := below.without_closers():
+    if closers := right.without_closers():
         yield closers
     if strays:
         yield ()
-    yield from below.completed_rest()
-    if rest := below.without_rest():
+    yield from right.completed_rest()
+    if rest := right.without_rest():
         yield rest
 
 
-class _Kept(Generic[T]):
-    """The elements of an iterator, made when they are first asked for and then kept."""
+def _removals(right: RepairedRight) -> Iterator[Edits]:
+    """The removal of all text right of the cursor."""
+    yield (*right.without_rest(), *right.without_all())
+
+
+def _reduced(left: RepairedLeft) -> Iterator[RepairedLeft]:
+    """*left* without the text before the cursor in its line, without the lines above, and without both."""
+    yield _without_line(left)
+    bare = left.changed(((0, left.stop, b""),))
+    yield bare
+    yield _without_line(bare)
+
+
+def _without_line(left: RepairedLeft) -> RepairedLeft:
+    return left.changed(((left.stop, left.text.cursor, b""),))
+
+
+class _Lazy(Generic[T]):
+    """The elements of an iterator, made when they are first needed and then kept."""
 
     def __init__(self, source: Iterator[T]) -> None:
         self._source = source
@@ -94,17 +114,166 @@ class _Kept(Generic[T]):
 
 
 def _combined(
-    lefts: Iterable[Above], changes: Iterable[tuple[Edit, ...]], below: Below
+    lefts: Iterable[RepairedLeft], changes: Iterable[Edits], right: RepairedRight
 ) -> Iterator[Candidate]:
-    """Each of *lefts* with each of the *changes* below."""
+    """All of *lefts* with the first of the *changes* on the right, then with the next."""
     for change in changes:
         for left in lefts:
-            yield _changed(left, change, below)
+            yield _changed(left, change, right)
 
 
-def _changed(left: Above, change: tuple[Edit, ...], below: Below) -> Candidate:
-    """*left* with the *change* of the text below."""
+def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candidate:
+    """*left* with the *change* of the text on the right."""
     text = left.text.copy() if change else left.text
-    shift = left.text.cursor - below.text.cursor
+    shift = left.text.cursor - right.text.cursor
     text.replace([(start + shift, end + shift, new) for start, end, new in change])
     return Candidate(text, left)
+
+
+# Repairs of the text left of the cursor: the cursor's line outside brackets, in another block, or repaired
+
+
+def closed(left: RepairedLeft) -> Iterator[RepairedLeft]:
+    """*left* with the cursor's line as a statement of its own, or repaired; the likelier first."""
+    column, line = left.column, left.cursor_line().column
+    is_deeper = line is None or column is None or line.deeper_than(column)
+    ways = (_with_line_repaired(left), _as_own_line(left))
+    yield from chain(*(ways if is_deeper else reversed(ways)))
+
+
+def outside(left: RepairedLeft, *, surely: bool = False) -> Iterator[RepairedLeft]:
+    """*left* with the cursor's line outside brackets, and then in blocks that fit its column.
+
+    Brackets are closed before it if its column shows that it is outside them, or always if *surely*.
+    """
+    if not left.assumed.tables.offside:
+        return
+    current = left
+    start, _ = left.text.document.statement_before(left.stop)
+    if start < left.stop and (surely or not left.may_be_inside):
+        current = _repaired(left, left.statements(open_end=False).read_up_to(start).edits)
+        yield current
+    start, context = current.text.document.statement_before(current.stop)
+    column = current.cursor_line().column
+    if start == current.stop and column is not None and column != context.frame.column:
+        reading = Reading(0, start, start, column, ())
+        edits = fitted(current.statements(), context, reading)
+        if all(end <= current.stop for _, end, _ in edits):
+            current = _repaired(current, edits)
+            yield current
+    start, context = current.text.document.statement_before(current.stop)
+    if start == current.stop and (edits := group_before(current.statements(), context, start)):
+        yield current.changed(edits)
+    lacking = current.lacking_column()
+    if lacking and (edits := header_above(current.statements(), current.stop, lacking)):
+        yield _repaired(current, edits)
+
+
+def _repaired(left: RepairedLeft, edits: Edits) -> RepairedLeft:
+    """A copy of *left* with *edits*, repaired again."""
+    changed = left.changed(edits)
+    changed.repair()
+    return changed
+
+
+def _as_own_line(left: RepairedLeft) -> Iterator[RepairedLeft]:
+    """*left* with the cursor's line as a statement: open brackets are closed before it."""
+    last: RepairedLeft | None = None
+    for last in outside(left, surely=True):
+        yield last
+    if last is not None:
+        yield from _with_line_repaired(last)
+
+
+def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:
+    """*left* with the cursor's own line repaired up to the cursor."""
+    stop, cursor = left.stop, left.text.cursor
+    start, _ = left.text.document.statement_before(stop)
+    document = left.text.document
+    statements = Statements(
+        left.assumed, document.transitions.lines, document.data[:cursor], cursor, open_end=True
+    )
+    if left.assumed.tables.offside:
+        reading: Reading | None = statements.read_up_to(start)
+    else:
+        reading = statements.in_place(stop, left.text.document.left_at(stop)[1].group)
+    if reading is not None and reading.edits and not reading.passed:
+        yield left.changed(reading.edits)
+
+
+# Changes of the text right of the cursor: brackets around the cursor's line end after it
+
+
+def _all_enclosed(lefts: Iterable[RepairedLeft], right: RepairedRight) -> Iterator[Candidate]:
+    for left in lefts:
+        if edits := enclosed(left, right):
+            yield _changed(left, edits, right)
+
+
+def enclosed(left: RepairedLeft, right: RepairedRight) -> Edits:
+    """The edit of the text below that closes there the brackets open after the cursor's line.
+
+    It removes the lines up to the first one outside brackets that is no deeper than the logical line. Nothing
+    if the line leaves nothing open, or closes what is not open before it.
+    """
+    closers, end = _closers(left, right), _end_of_deeper(left, right)
+    if not closers or end is None or right.start == right.text.cursor_end:
+        return ()
+    words, chart = left.assumed.layout.text_of, after_line(left, right)
+    chart = chart and _scanned(left, chart, closers[:1])
+    ways = {} if chart is None else left.assumed.ends.of(chart)
+    text = words(closers)
+    if False in ways:
+        text = words(closers[:1]) + b" " + left.assumed.words(ways[False][1])
+    return ((right.start, end, text + b"\n"),)
+
+
+def after_line(left: RepairedLeft, right: RepairedRight) -> EarleySet | None:
+    """The set after the cursor's line with some short middle; None if none was found."""
+    context = left.text.document.left_at(left.stop)[1]
+    chart: EarleySet | None = context.group if context.modes.depth else left.assumed.any_line
+    for kinds in _own_kinds(left, right):
+        chart = chart and _scanned(left, chart, kinds)
+    return chart
+
+
+def _own_kinds(left: RepairedLeft, right: RepairedRight) -> Iterator[list[int]]:
+    """The kinds of the lexemes of the cursor's line before the cursor, and of those after it."""
+    lexical = left.assumed.tables.lexical
+    for text in (left.text.data[left.stop : left.text.cursor], right.rest):
+        yield [lexeme.kind for lexeme in lexemes(lexical, text, 0, len(text)).read]
+
+
+def _scanned(left: RepairedLeft, chart: EarleySet, kinds: list[int]) -> EarleySet | None:
+    """The set after lexemes of *kinds*, before which one more may be needed."""
+    tables = left.assumed.tables
+    symbols = tables.terminals(kinds)
+    return tables.forward.read(left.assumed.before(chart, symbols[0]), symbols) if symbols else chart
+
+
+def _closers(left: RepairedLeft, right: RepairedRight) -> list[int]:
+    """The kinds that close the brackets open after the cursor's line, without a middle, innermost first."""
+    lexical, modes = left.assumed.tables.lexical, left.text.document.left_at(left.stop)[1].modes
+    outer: list[str] = []
+    while modes.parent is not None and modes.shape in lexical.brackets:
+        outer.append(lexical.brackets[modes.shape])
+        modes = modes.parent
+    own = [lexical.kinds[kind] for kinds in _own_kinds(left, right) for kind in kinds]
+    closing, opened = unmatched_brackets(lexical.brackets, own)
+    if list(closing) != outer[: len(closing)]:
+        return []
+    return [lexical.kinds.index(kind) for kind in (*reversed(opened), *outer[len(closing) :])]
+
+
+def _end_of_deeper(left: RepairedLeft, right: RepairedRight) -> int | None:
+    """The start of the first line below outside brackets that is no deeper than the logical line."""
+    column, statements, position = left.column, right.statements(), right.start
+    for _ in range(_MOST_LINES):
+        line = statements.next_line(position)
+        if column is None or line is None:
+            return None if column is None else len(statements.data)
+        is_deeper = line.column.deeper_than(column)
+        if not is_deeper and not right.text.document.right_at(line.start).unmatched:
+            return line.start
+        position = line.end
+    return None

@@ -120,7 +120,7 @@ def source(name: str) -> bytes:
 
 
 def random_texts(random: random.Random, text: bytes, size: int) -> list[bytes]:
-    """Some texts that tokens may have: pieces, and what stands in *text* or nearly does."""
+    """Some texts that tokens may have: pieces, and stretches of *text*, some of them changed."""
     texts = list(PIECES)
     while len(texts) < size:
         at = random.randrange(len(text))
@@ -130,18 +130,18 @@ def random_texts(random: random.Random, text: bytes, size: int) -> list[bytes]:
 
 
 def random_states(random: random.Random, name: str, texts: list[bytes], most: int) -> Iterator[State]:
-    """States of middles of random cuts, on the way of what was cut out or of any *texts*."""
-    text, found = source(name), 0
-    while found < most:
+    """States of middles at random cuts, along the text cut out or any *texts*."""
+    text, count = source(name), 0
+    while count < most:
         start = random.randrange(len(text) + 1)
         end = min(len(text), start + random.choice((0, 0, 1, 5, 30)))
         right = end if random.random() < 0.7 else len(text)
         document = engine(name).document(text[:start] + text[right:])
         state = document.middle(start, start, may_escape=random.random() < 0.7).start
         middle = text[start:end]
-        while state is not None and found < most:
+        while state is not None and count < most:
             yield state
-            found += 1
+            count += 1
             size = random.randrange(1, 6)
             piece = middle[:size] if middle else random.choice(texts)
             middle = middle[size:]

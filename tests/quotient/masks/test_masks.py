@@ -1,4 +1,4 @@
-"""The law of masks: a bit is set where `feed` gives a state, and stops where the middle is complete."""
+"""The law of masks: a bit is set if `feed` returns a state, and stops if the middle is complete."""
 
 import random
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fimlsp import Engine, Vocabulary, python
-from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
-from fimlsp.quotient.masks.store import store_of
+from fimlsp.quotient.masks.mask import store_of
+from fimlsp.quotient.masks.vocabulary import allowed_by_feeding
 from fimlsp.quotient.states.checked_state import CheckedState
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -35,8 +35,8 @@ def check(state, vocabulary):
     words = state.mask(vocabulary)
     assert words.dtype == np.uint32
     assert words.shape == (-(-len(texts) // 32),)
-    found = bits(words)
-    assert {texts[token] for token in found ^ expected} == set(), repr(state)
+    allowed = bits(words)
+    assert {texts[token] for token in allowed ^ expected} == set(), repr(state)
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -51,7 +51,7 @@ def test_a_bit_is_set_where_feed_gives_a_state(name, seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_arrays_and_single_texts_say_the_same(seed, monkeypatch):
-    monkeypatch.setattr("fimlsp.quotient.masks.grouping.lexed_suffixes._FEW", 0)
+    monkeypatch.setattr("fimlsp.quotient.masks.token_groups._FEW", 0)
     rng = random.Random(seed)
     texts = random_texts(rng, source("python"), 300)
     vocabulary = Vocabulary(texts)
@@ -188,7 +188,7 @@ def test_a_mask_is_the_callers_own():
     assert bits(start.mask(vocabulary)) == {0, 1}
 
 
-def test_a_stop_that_is_no_token_is_refused():
+def test_an_unknown_stop_token_is_refused():
     with pytest.raises(ValueError, match="3 tokens"):
         Vocabulary([b"a", b"b", None], stops=[3])
 
@@ -199,11 +199,11 @@ def test_an_empty_vocabulary_has_an_empty_mask():
     assert bits(start.mask(Vocabulary([None, None]))) == set()
 
 
-@pytest.mark.parametrize(("most", "begins_anew"), [(300_000, True), (800_000, False)])
-def test_the_store_forgets_what_was_not_used_for_longest_or_all_where_it_is_lexer_states(
-    most, begins_anew, monkeypatch
+@pytest.mark.parametrize(("most", "is_replaced"), [(300_000, True), (800_000, False)])
+def test_the_store_drops_the_least_recently_used_tables_or_all_if_these_are_lexer_states(
+    most, is_replaced, monkeypatch
 ):
-    monkeypatch.setattr("fimlsp.quotient.masks.store.MOST_BYTES", most)
+    monkeypatch.setattr("fimlsp.quotient.masks.mask.MOST_BYTES", most)
     rng = random.Random(5)
     texts = random_texts(rng, source("python"), 400)
     vocabulary = Vocabulary(texts)
@@ -213,13 +213,13 @@ def test_the_store_forgets_what_was_not_used_for_longest_or_all_where_it_is_lexe
         assert (state.allowed_texts(vocabulary) == expected).all()
         stores.append(store_of(engine("python").tables, vocabulary))
         assert stores[-1].n_bytes < most
-    assert (len(set(stores)) > 1) == begins_anew
+    assert (len(set(stores)) > 1) == is_replaced
 
 
-def test_the_walk_that_judges_feeds_every_text():
+def test_the_reference_feeds_every_text():
     rng = random.Random(7)
     texts = random_texts(rng, source("python"), 300)
     vocabulary = Vocabulary(texts)
     for state in random_states(rng, "python", texts, 40):
-        found = allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
-        assert found.tolist() == [*(state.feed(text) is not None for text in vocabulary.texts), False]
+        allowed = allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
+        assert allowed.tolist() == [*(state.feed(text) is not None for text in vocabulary.texts), False]

@@ -1,4 +1,4 @@
-"""What is added where columns say that something ends or begins, in languages without an offside layout."""
+"""Additions where columns show that something ends or starts, in languages without an offside layout."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.quotient.engine import Engine
-from fimlsp.quotient.recovery.layout.nesting import Nesting
+from fimlsp.quotient.recovery.nesting import Nesting
 
 ENGINES = {"go": Engine(go), "json": Engine(json), "lua": Engine(lua)}
 
-# a text with its cursor, and what is added to it, marked with «»
+# a text with its cursor, and additions marked with «»
 ADDED = {
     "lua": [
         "if a then\n  b()\n<|>\nc()\n",
@@ -49,7 +49,7 @@ CASES = [(name, marked) for name, texts in ADDED.items() for marked in texts if 
 
 
 @pytest.mark.parametrize(("name", "marked"), CASES)
-def test_what_is_added(name, marked):
+def test_additions(name, marked):
     text = "".join(part.split("»")[-1] for part in marked.split("«"))
     left, right = text.encode().split(b"<|>")
     document = ENGINES[name].document(left + right)

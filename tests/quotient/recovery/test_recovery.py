@@ -1,8 +1,8 @@
-"""A file that is broken away from the cursor is read as the valid one that it most nearly is."""
+"""A file that is broken away from the cursor is read as the nearest valid one."""
 
 import pytest
 
-from fimlsp.quotient.recovery.mended_text import Mend
+from fimlsp.quotient.recovery.repaired_text import TextRepair
 
 from ..middle_support import COMPLETE, engine, fed, verdict
 
@@ -94,7 +94,7 @@ TABLE = "x = {\n" + "".join(f"    'k{number}': [{number}, a],\n" for number in r
 CALLS = "    f(\n        a, 2,\n        b=c,\n    ),\n" * 9
 ROWS = "    [a, [b, c], 0,\n     1, 2.5],\n" * 24
 SEEN = {
-    # left<|>right: a middle that is complete there, and what is offered
+    # left<|>right: a middle that is complete there, and the offered completion
     "x = [1, 2\ny = <|>\n": (b"1", b"0"),
     "f(a b, <|>)\n": (b"c", b""),
     "class A:\n    def f(self):\n        self.\n        x = <|>\n": (b"1", b"0"),
@@ -104,7 +104,7 @@ SEEN = {
     "foo(\n    a,\n    <|>\n    b c,\n)\nx\n": (b"d,", b""),
     "x = '''a\n<|>b'''\ny = )\n": (b"c", b""),
     "def f(\n    a=<|>,\n) -> int\n    return a\n": (b"1", b"0"),
-    # what the columns say of brackets
+    # brackets by columns
     "x = foo(\n    a,\n    bar(b,\n    c)\ny = <|>\n": (b"1", b"0"),
     "x = {\n    'a': (1, 2\n    'b': 3,\n    'c': <|>,\n}\n": (b"4", b"0"),
     "x = {\n    'a': [\n        <|>\n    ]],\n}\ny = )\n": (b"1", b""),
@@ -113,7 +113,7 @@ SEEN = {
     "if a:\n    x = foo(<|>\n        a, b)\nz = )\n": (b"c,", b""),
     "x = {\n    'a': [\n        1,\n    ]<|>\n    'b': [2 3],\n}\n": (b",", b","),
     "def f(a, b\n    foo(bar(6, c=c),\n        <|>,\n        1)\n    foo(bar)\n": (b"1", b"0"),
-    # brackets that nothing opens
+    # brackets that no line opens
     "def f():\n    x =\n        'a': 1,\n        'b': <|>,\n        'c': 2,\n    }\n": (b"1", b"0"),
     "def f():\n    x =\n        a,\n        <|>,\n        b,\n    )\n    y = 2\n": (b"c", b"0"),
     "from a import\n    b,\n    c,\n    <|>\n    d,\n)\nx = 1\n": (b"e,", b""),
@@ -130,7 +130,7 @@ SEEN = {
     "x = [('a', b),\n     (<|>, d),\n     ('c, b),\n     ('e', f)]\n": (b"'e'", b"0"),
     "x = [\n    (b'a, 'b', c),\n    (<|>, d),\n]\ny = 1\n": (b"'e'", b"0"),
     "x = [\n    foo('a: b'),\n    foo('a: \\\\b),\n    <|>,\n]\n": (b"1", b"0"),
-    # what a line lacks at its end, seen at the next one
+    # a missing end of a line, seen at the next one
     "x = {\n    'a':\n    'b': 1,\n    <|>\n}\n": (b"'c': 2,", b""),
     "x = {\n    'a': 'b'\n    'c': 1,\n    <|>\n}\n": (b"'d': 2,", b""),
     # a block, not brackets
@@ -204,7 +204,7 @@ SEEN = {
         b")",
         b")",
     ),
-    # the cursor's line goes on or begins behind
+    # the cursor's line continues or starts after the cursor
     "if a:\n    x = [b]\\\n        <|> c\nelse:\n    if (d and\n        e)\n        f = 1\n": (b"+", b";"),
     "@a\n b(c):\n    with d(e(\n        f)\n    <|>:\n        g()\n": (b")", b")"),
     "a,\n    b<|>c.d(\n        e=e,\n    )\n)\n": (b".", b""),
@@ -231,7 +231,7 @@ SEEN = {
         b"b",
         b"0",
     ),
-    # lines that no line begins like, in brackets over many lines
+    # hopeless lines in brackets over many lines
     "x = (\n    a<|>\n    b,\n>>>>>>> c\n)\n": (b",", b","),
     "def f():\n    m = g([[1, 2],\n           [3, <|>],\n<<<<<<< a\n           [4, 5]])\n": (b"6", b""),
     # brackets over many lines
@@ -287,7 +287,7 @@ SEEN = {
         "class A:\n    def f(self,\n          a=1,\n          b=2, c=3,\n          d=4,\n          e=5,\n"
         "          g=None\n\n        self.a = a\n        self.b = b\n        <|>\n        self.c = c\n"
     ): (b"self.d = d", b""),
-    # what a line lacks at its beginning
+    # a missing start of a line
     (
         "def f():\n    if a:\n        b = c(\n            d\n        )\n\n     = e(\n        d\n    )\n"
         "    <|>\n        g\n    h\n"
@@ -295,7 +295,7 @@ SEEN = {
         b"if e:",
         b"if 0:",
     ),
-    # what columns tell of brackets, headers and lines behind the cursor's
+    # brackets, headers and lines after the cursor's, by columns
     ("class A:\n    b <|> {\n        C: 'd'   # e\n        D: 'f',\n        E: 'g',\n    }\n"): (b"=", b";"),
     ("from a import (b, c\n               d, <|>)\nfrom e import *\n"): (b"f", b""),
     ("x = {\n    'h': 'a',\n    <|>:\n        'b',\n    'c': 'd',\n    'e':\n    'f': 'g',\n}\n"): (
@@ -326,7 +326,7 @@ SEEN = {
     ),
     ("def f():\n    with <|> \\\n            a({'b': c\n        d = e()\n\n    return d\n"): (b"g,", b""),
     ("class A:\n    b = <|>\n\n     c(self) -> d:\n        e()\n"): (b"1", b"0"),
-    # what they say of blocks
+    # blocks, by columns
     "def f():\n        a\n        b\n    c\n    <|>\n\nd = )\n": (b"e", b""),
     "def f():\n    try:\n        <|>\n    a\nz = )\n": (b"x", b"0"),
     # a line that ends brackets too early, or not at all
@@ -441,7 +441,7 @@ SEEN = {
         "def f():\n    a\n=======\n    <|> def g():\n"
         "        async with h:\n            return 1\n\n    return g\n"
     ): (b"async", b"\n   "),
-    # long statements, and what follows tells where their brackets end
+    # long statements with brackets whose end the next lines show
     f"x = [\n{CALLS}    f(\n        a,\n        d=(b, c, e=g,\n        <|>\n    ),\n]\n": (b"h=1,", b""),
     f"x = [\n{CALLS}    f(\n        g(\n            h(, c=d\n        ),\n        <|>\n    ),\n]\n": (
         b"b,",
@@ -459,7 +459,7 @@ SEEN = {
         b"{",
     ),
     "x = {\n    'a': {\n        'b': 1,\n    }},\n    'c': <|>\n        'b': 1,\n    },\n}\n": (b"{", b"{"),
-    # words that a line lacks
+    # missing words of a line
     "x = (\n    a.b\n    if c is None\n     lambda n: iter(d)\n<|>\nz\n": (b")", b")"),
     "x = sorted(\n    {n  n in g() if not n.a()}\n    <|>\n    | {b, c}\n)\n": (b"- {d}", b""),
     # brackets that the cursor's line opens
@@ -481,7 +481,7 @@ SEEN = {
         b",",
         b",",
     ),
-    # what lines below tell by how they begin, and by their columns
+    # lines below, by their first lexemes and columns
     "def f(\n    a: b,\n    c: d[e<|>,\n -> g:\n    pass\n": (b"]", b"]"),
     "class A:\n    def f(self):\n        <|>\n\n     g(self, x):\n        return x\n": (
         b"return self.a",
@@ -519,7 +519,7 @@ SEEN = {
         "    elif e == <|>:\n        g\n\n    h\n"
     ): (b"i", b"0"),
     "def f():\n    a\n        b\n    elif c == <|>:\n        d\n\n    e\n": (b"g", b"0"),
-    # what stands apart from what is around it
+    # lines apart from those around them
     "def f():\n    if a:\n" + "        # b\n" * 11 + "<<<<<<< c\n        d\n        <|>\n    e\n": (
         b"g",
         b"",
@@ -538,33 +538,37 @@ def test_the_cursor_stays_where_it_is(case):
 
 
 MENDS = {
-    # left<|>right: what is assumed
-    "x = [1, 2\ny = <|>\n": [Mend(9, 9, b" ]")],
-    "y = <|>\nx = 'a\n": [Mend(11, 11, b"'")],
-    "if a\n    y = <|>\n": [Mend(4, 4, b" :")],
-    "<<<<<<< HEAD\ny = <|>\n": [Mend(0, 12, b"")],
+    # left<|>right: the repairs
+    "x = [1, 2\ny = <|>\n": [TextRepair(9, 9, b" ]")],
+    "y = <|>\nx = 'a\n": [TextRepair(11, 11, b"'")],
+    "if a\n    y = <|>\n": [TextRepair(4, 4, b" :")],
+    "<<<<<<< HEAD\ny = <|>\n": [TextRepair(0, 12, b"")],
     (
         'def f():\n    Find all the files, and\n    what they are.\n    """\n    c = <|>\n    d = 1\n\n\n'
         'def g():\n    """What it does."""\n'
-    ): [Mend(13, 13, b'"""')],
-    "y = <|>\nx = a))\nz = ?\n": [Mend(10, 12, b""), Mend(16, 16, b" a"), Mend(17, 18, b"")],
+    ): [TextRepair(13, 13, b'"""')],
+    "y = <|>\nx = a))\nz = ?\n": [
+        TextRepair(10, 12, b""),
+        TextRepair(16, 16, b" a"),
+        TextRepair(17, 18, b""),
+    ],
     (
         "x = <|>\n\n\nclass B(C):\n        self.a = a\n\n"
         "    def g(\n        self,\n        b: d,\n    ) -> e:\n        return b\n"
-    ): [Mend(19, 19, b"    if a :\n")],
+    ): [TextRepair(19, 19, b"    if a :\n")],
     (
         'class A:\n    x = <|>\n    def f(self):\n        """\n        Returns it.\n        """\n'
         "            return a\n        else:\n            raise E\n"
-    ): [Mend(79, 79, b"        if a :\n")],
+    ): [TextRepair(79, 79, b"        if a :\n")],
     (
         'x = <|>\nsuper(A).()\n\n\ndef g(self,\n      b="<c>"):\n    """\n    Parameters\n    ----------\n'
         '    d : e\n        What it is.\n    """\n    return a\n'
-    ): [Mend(14, 14, b" a ")],
+    ): [TextRepair(14, 14, b" a ")],
 }
 
 
 @pytest.mark.parametrize("case", MENDS)
-def test_what_is_assumed_is_told(case):
+def test_repairs_are_reported(case):
     left, right = case.encode().split(b"<|>")
     found = engine().document(left + right).middle(len(left), len(left))
     assert list(found.relaxed) == MENDS[case]

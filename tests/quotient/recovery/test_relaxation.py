@@ -1,4 +1,4 @@
-"""Broken contexts: a part of them is ignored, and the constraint says on which side."""
+"""Broken contexts: a part of them is ignored, and the constraint reports the side."""
 
 import random
 
@@ -60,13 +60,13 @@ def constraint(case: str) -> Constraint:
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_contexts_are_relaxed(case):
     side, middle = BROKEN[case]
-    found = constraint(case)
-    assert (found.connectable, sides(found, case.index("<|>"))) == (True, side)
-    assert fed(found.start, middle.encode()) is not None
+    relaxed = constraint(case)
+    assert (relaxed.connectable, sides(relaxed, case.index("<|>"))) == (True, side)
+    assert fed(relaxed.start, middle.encode()) is not None
 
 
 KEPT = {
-    # left<|>right, of which a part is left out; a middle that what is kept allows, and one that it forbids
+    # left<|>right, of which a part is left out; a middle that the kept part allows, and one that it forbids
     "if a:\n    f(<|>\n    )\n    y = = 1\n": ("c", ")"),
     "if a:\n    f(<|>\n    )\n?\n": ("c", ")"),
     "def f(:\n    x = (a,<|>)\n": ("c", ")"),
@@ -80,10 +80,10 @@ KEPT = {
 @pytest.mark.parametrize("case", KEPT)
 def test_as_much_as_possible_is_kept(case):
     allowed, forbidden = KEPT[case]
-    found = constraint(case)
-    assert found.relaxed
-    assert verdict(fed(found.start, allowed.encode())) == COMPLETE
-    assert verdict(fed(found.start, forbidden.encode())) != COMPLETE
+    relaxed = constraint(case)
+    assert relaxed.relaxed
+    assert verdict(fed(relaxed.start, allowed.encode())) == COMPLETE
+    assert verdict(fed(relaxed.start, forbidden.encode())) != COMPLETE
 
 
 @pytest.mark.parametrize("case", BROKEN)
@@ -94,8 +94,8 @@ def test_broken_contexts_connect_nothing_unrelaxed(case):
 
 @pytest.mark.parametrize("case", WHOLE)
 def test_contexts_that_can_be_connected_are_kept(case):
-    found = constraint(case)
-    assert (found.connectable, found.relaxed) == (True, ())
+    kept = constraint(case)
+    assert (kept.connectable, kept.relaxed) == (True, ())
 
 
 def check_valid_files(count: int, seed: int) -> None:
@@ -116,14 +116,14 @@ def test_many_valid_files_are_kept():
 
 
 def check_garbage(count: int, seed: int) -> None:
-    """Any bytes have a constraint, and what it offers as its completion, it accepts."""
+    """Any bytes have a constraint, which accepts the completion that it offers."""
     rng = random.Random(seed)
     for _ in range(count):
         data = b"".join(rng.choices(GARBAGE, k=rng.randrange(30)))
         place = rng.randrange(len(data) + 1)
-        found = engine().document(data).middle_at_bytes(place, place, may_escape=rng.random() < 0.5)
-        if found.start is not None:
-            completed = fed(found.start, found.start.shortest_completion)
+        start = engine().document(data).middle_at_bytes(place, place, may_escape=rng.random() < 0.5).start
+        if start is not None:
+            completed = fed(start, start.shortest_completion)
             assert verdict(completed) == COMPLETE, (data, place)
 
 

@@ -1,1 +1,0 @@
-"""Tables of masks on disk, made once for all processes."""

@@ -1,0 +1,254 @@
+"""The different texts of a vocabulary as arrays: their trie, all their suffixes, and runs of equal numbers.
+
+An automaton reads a trie level by level, all texts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fimlsp.quotient.masks.disk_cache import Arrays
+
+Ints = NDArray[np.int32]
+_INDENTATION = b" \t\f"
+
+
+def smallest(count: int) -> type[np.int32]:
+    """The smallest type for numbers below *count*."""
+    return np.uint16 if count <= 1 << 16 else np.int32  # type: ignore[return-value]  # arrays of either are alike
+
+
+class Texts(Sequence[bytes]):
+    """Byte strings, concatenated in *data*; number i is `data[offsets[i]:offsets[i + 1]]`."""
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: bytes, offsets: Ints) -> None:
+        self.data = data
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, texts: Sequence[bytes]) -> Texts:
+        """These *texts*."""
+        offsets = np.zeros(len(texts) + 1, np.int32)
+        np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=offsets[1:])
+        return cls(b"".join(texts), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> bytes: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, number: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(number, slice):
+            return list(self)[number]
+        return self.data[self.offsets[number] : self.offsets[number + 1]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        data = self.data
+        return (data[start:end] for start, end in pairwise(self.offsets.tolist()))
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of bytes of each text."""
+        return np.diff(self.offsets)
+
+    @property
+    def first_bytes(self) -> Ints:
+        """The first byte of each text; -1 for an empty one."""
+        firsts = np.full(len(self), -1, np.int32)
+        nonempty = np.flatnonzero(self.lengths)
+        firsts[nonempty] = np.frombuffer(self.data, np.uint8)[self.offsets[nonempty]]
+        return firsts
+
+    def holding(self, byte: int) -> NDArray[np.bool_]:
+        """For each text, True if it contains *byte*."""
+        count = np.zeros(len(self.data) + 1, np.int32)
+        np.cumsum(np.frombuffer(self.data, np.uint8) == byte, out=count[1:])
+        holds: NDArray[np.bool_] = count[self.offsets[1:]] > count[self.offsets[:-1]]
+        return holds
+
+    def arrays(self) -> Arrays:
+        """The texts as arrays to save."""
+        return {"data": np.frombuffer(self.data, np.uint8), "offsets": self.offsets}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Texts:
+        """The inverse of `arrays`."""
+        return cls(arrays["data"].tobytes(), arrays["offsets"])
+
+
+class TextTrie:
+    """The trie of some texts.
+
+    `node_of[i]` is the node of text i; node 0 is the root. `levels` holds for each depth from 1 on the first
+    node of that depth, the parents of the nodes there, and their bytes.
+    """
+
+    __slots__ = ("levels", "n_nodes", "node_of")
+
+    def __init__(self, node_of: Ints, levels: Iterable[tuple[Ints, Ints]]) -> None:
+        self.node_of = node_of
+        self.levels: list[tuple[int, Ints, Ints]] = []
+        self.n_nodes = 1
+        for parents, data in levels:
+            self.levels.append((self.n_nodes, parents, data))
+            self.n_nodes += len(parents)
+
+    @classmethod
+    def of(cls, texts: Texts) -> TextTrie:
+        """The trie of *texts*."""
+        order = np.argsort(texts.lengths, kind="stable")
+        offsets = texts.offsets[:-1][order]
+        data = np.frombuffer(texts.data, np.uint8)
+        ends = texts.lengths[order]
+        reached = np.zeros(len(texts), np.int64)  # the node of each text so far
+        levels: list[tuple[Ints, Ints]] = []
+        n_nodes = 1
+        first, depth = int(np.searchsorted(ends, 0, "right")), 0
+        while first < len(texts):
+            keys = reached[first:] * 256 + data[offsets[first:] + depth]
+            different, inverse = np.unique(keys, return_inverse=True)
+            levels.append(((different >> 8).astype(np.int32), (different & 255).astype(np.uint8)))
+            reached[first:] = inverse + n_nodes
+            n_nodes += len(different)
+            depth += 1
+            first = int(np.searchsorted(ends, depth, "right"))
+        node_of = np.empty(len(texts), np.int32)
+        node_of[order] = reached
+        return cls(node_of, levels)
+
+    def arrays(self) -> Arrays:
+        """The trie as arrays to save."""
+        sizes = np.array([len(parents) for _, parents, _ in self.levels], np.int32)
+        parents = np.concatenate([np.zeros(0, np.int32), *(parents for _, parents, _ in self.levels)])
+        data = np.concatenate([np.zeros(0, np.uint8), *(data for _, _, data in self.levels)])
+        return {"node_of": self.node_of, "sizes": sizes, "parents": parents, "data": data}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> TextTrie:
+        """The inverse of `arrays`."""
+        ends = np.cumsum(arrays["sizes"])[:-1]
+        levels = zip(np.split(arrays["parents"], ends), np.split(arrays["data"], ends), strict=True)
+        return cls(arrays["node_of"], levels)
+
+
+class Runs(NamedTuple):
+    """An array as runs: the number that each run repeats, and its length.
+
+    Texts are sorted, so neighbours mostly mean the same: 49,152 tokens make some 4,000 runs. Runs take an
+    eighth of the memory, and are looked up in half of the time.
+    """
+
+    numbers: Ints
+    lengths: Ints
+
+    @classmethod
+    def of(cls, array: Ints) -> Runs:
+        """The runs of *array*."""
+        starts = np.flatnonzero(np.diff(array, prepend=-1))
+        lengths = np.diff(starts, append=len(array))
+        return cls(array[starts], lengths.astype(smallest(len(array) + 1)))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory size."""
+        return self.numbers.nbytes + self.lengths.nbytes
+
+    def expanded(self) -> Ints:
+        """The array."""
+        return np.repeat(self.numbers, self.lengths)
+
+    def looked_up(self, table: NDArray[Any]) -> NDArray[Any]:
+        """The entries of *table* at the numbers of the array."""
+        return np.repeat(table[self.numbers], self.lengths)
+
+
+Cached = Callable[[str, Callable[[], Arrays]], Arrays]
+"""Returns the arrays cached under a name, or else those that a function makes."""
+
+
+class Suffixes:
+    """The different suffixes of some texts, numbered; number 0 is the empty one.
+
+    `number_of[i]` is that of the i-th whole text. The suffix of number n from its p-th byte on has the number
+    `after[start[n] + p]`.
+    """
+
+    def __init__(self, of: Texts, cached: Cached) -> None:
+        self._of = of
+        self._cached = cached
+        self._holding: dict[int, NDArray[np.bool_]] = {}
+        arrays = cached("suffixes", self._numbered)
+        self.start, self.after, self.number_of = (arrays[name] for name in ("start", "after", "number_of"))
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def _numbered(self) -> Arrays:
+        texts = [*self.texts]
+        numbers = {text: number for number, text in enumerate(texts)}
+        lengths = self.texts.lengths
+        start = self.texts.offsets[:-1] + np.arange(len(texts), dtype=np.int32)
+        shorter = np.fromiter((numbers[text[1:]] for text in texts), np.int32, len(texts))
+        after = np.empty(int((lengths + 1).sum()), np.int32)
+        current = np.arange(len(texts), dtype=np.int32)
+        first, depth = 0, 0
+        while first < len(texts):
+            after[start[first:] + depth] = current[first:]
+            current = shorter[current]
+            depth += 1
+            first = int(np.searchsorted(lengths, depth))
+        number_of = np.fromiter((numbers[text] for text in self._of), np.int32, len(self._of))
+        return {"start": start, "after": after, "number_of": number_of}
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The suffixes, the shortest first."""
+        return Texts.from_arrays(
+            self._cached("suffix-texts", lambda: Texts.of(self._shortest_first()).arrays())
+        )
+
+    def _shortest_first(self) -> list[bytes]:
+        suffixes = {text[start:] for text in self._of for start in range(len(text) + 1)}
+        return sorted(sorted(suffixes | {b""}), key=len)
+
+    def text(self, number: int) -> bytes:
+        """The suffix of this number."""
+        return self.texts[number] if number else b""
+
+    @cached_property
+    def trie(self) -> TextTrie:
+        """The trie of the suffixes."""
+        return TextTrie.from_arrays(self._cached("suffix-trie", lambda: TextTrie.of(self.texts).arrays()))
+
+    @cached_property
+    def first_bytes(self) -> Ints:
+        """The first byte of each suffix; -1 for the empty one."""
+        return self.texts.first_bytes
+
+    def holding(self, byte: int) -> NDArray[np.bool_]:
+        """For each suffix, True if it contains *byte*."""
+        holds = self._holding.get(byte)
+        if holds is None:
+            holds = self._holding[byte] = self.texts.holding(byte)
+        return holds
+
+    @cached_property
+    def leading_spaces(self) -> tuple[Ints, list[bytes]]:
+        """The number of the white space at the start of each suffix, and the text of each such number."""
+        numbers = {b"": 0}
+        number_of = np.zeros(len(self), np.int32)
+        for suffix in np.flatnonzero(np.isin(self.first_bytes, list(_INDENTATION))).tolist():
+            text = self.texts[suffix]
+            spaces = text[: len(text) - len(text.lstrip(_INDENTATION))]
+            number_of[suffix] = numbers.setdefault(spaces, len(numbers))
+        return number_of, list(numbers)
