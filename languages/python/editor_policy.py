@@ -1,14 +1,13 @@
-"""What an editor has to know of Python: remarks, blocks, and suggestions that are seen to be wrong."""
+"""The editor's side of Python: comments, blocks, and the checks of suggestions."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
-from fimlsp.languages.python.suggested.faults import first_fault
-from fimlsp.languages.python.suggested.idle_names import stops_idly
-from fimlsp.languages.python.suggested.visible_names import first_unknown_name
+from fimlsp.languages.python.names.known_names import BUILTIN_NAMES
+from fimlsp.languages.python.suggestion_checks.checks import first_issue, stops_idly
+from fimlsp.languages.python.suggestion_checks.unknown_names import first_unknown_name
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
 _OPENS_BLOCK = re.compile(
@@ -23,15 +22,15 @@ _NOT_CODE = re.compile(
 
 @dataclass(frozen=True)
 class PythonPolicy(EditorPolicy):
-    """Python's policy, which asks `suggested/` what is wrong with a suggestion."""
+    """Python's policy, with the checks of `suggestion_checks/`."""
 
     def opens_block(self, line: bytes) -> bool:
         """As in `EditorPolicy`."""
         return _OPENS_BLOCK.fullmatch(line) is not None
 
-    def first_fault(self, left: bytes, text: bytes, right: bytes) -> int | None:
+    def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """As in `EditorPolicy`."""
-        return first_fault(left, text, right)
+        return first_issue(left, text, right)
 
     def stops_idly(self, left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
         """As in `EditorPolicy`."""
@@ -51,4 +50,3 @@ PYTHON_POLICY = PythonPolicy(
     not_code=_NOT_CODE,
     prose=re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL),
 )
-"""Python's."""

@@ -1,6 +1,6 @@
 """The value that describes a version of Python to the engine.
 
-The value itself is cheap: its grammar and tables are imported only when an engine asks for them.
+The value itself is cheap: its grammar and tables are imported only when an engine needs them.
 """
 
 from __future__ import annotations
@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from fimlsp.languages.python.annotations import are_evaluated
-from fimlsp.languages.python.checks import SCOPED_ANNOTATIONS, Check
-from fimlsp.languages.python.fstrings.mode_stack import BRACKETS, STRING_STARTS, field_rules
-from fimlsp.languages.python.suspensions import any_exposed, any_within
-from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version, version_text
-from fimlsp.lexing.lexis import Lexis
+from fimlsp.languages.python.finer_grammar import any_exposed, any_within, are_evaluated
+from fimlsp.languages.python.mode_stack import BRACKETS, STRING_STARTS, field_rules
+from fimlsp.languages.python.versions import (
+    DEFAULT_VERSION,
+    SCOPED_ANNOTATIONS,
+    Check,
+    PythonVersion,
+    known_version,
+    version_text,
+)
+from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
-from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
+from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor, WholeTextCheck
 from fimlsp.quotient.language.editor_policy import EditorPolicy
-from fimlsp.quotient.language.whole_text import WholeTextCheck
 
 _IN_KINDS = (*STRING_STARTS, "STRING:", "BYTES:", "FSTRING_TEXT:")
 _ENCLOSURES = {
@@ -32,8 +36,8 @@ _ENCLOSURES = {
 class Python(Language):
     """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`.
 
-    If it is *fine*, its grammar tells where `yield` and `await` may stand in expressions, in files whose
-    annotations are *evaluated*, are not, or either.
+    If it is *fine*, its grammar restricts `yield` and `await` within expressions, for files with annotations
+    *evaluated*, not evaluated, or (None) either.
     """
 
     version: PythonVersion = DEFAULT_VERSION
@@ -56,11 +60,11 @@ class Python(Language):
 
         return PYTHON_POLICY
 
-    def lexis(self) -> Lexis:
+    def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        from fimlsp.languages.python.lexis import python_lexis
+        from fimlsp.languages.python.lexical_spec import python_lexical_spec
 
-        return python_lexis(self.version)
+        return python_lexical_spec(self.version)
 
     def grammar(self) -> Grammar:
         """As in `Language`."""
@@ -69,11 +73,11 @@ class Python(Language):
         return python_grammar(self.version, self.check, fine=self.fine, evaluated=self.evaluated)
 
     def terminal(self, kind: str) -> str:
-        """As in `Language`. Kinds that differ in quotes or in what can be decoded are a single terminal."""
+        """As in `Language`. Kinds that differ only in quotes or in escapes are a single terminal."""
         return kind.partition(":")[0] if kind.startswith(_IN_KINDS) else kind
 
     def whole_text_check(self) -> WholeTextCheck | None:
-        """As in `Language`. What the compiler refuses because of names is not for a grammar to tell."""
+        """As in `Language`. It finds the faults of names, which a grammar cannot know."""
         if self.check == "parse":
             return None
         from fimlsp.languages.python.compiler.file_check import FileCheck
@@ -81,12 +85,12 @@ class Python(Language):
         return FileCheck(self.version)
 
     def finer(self, beginning: bytes) -> Python:
-        """As in `Language`. It knows whether annotations are evaluated, if *beginning* tells."""
+        """As in `Language`. It depends on the evaluation of annotations, as far as *beginning* shows that."""
         evaluated = are_evaluated(beginning) if self.version < SCOPED_ANNOTATIONS else None
         return replace(self, fine=True, evaluated=evaluated)
 
-    def needs_finer_behind(self, text: bytes) -> bool:
-        """As in `Language`: where something waits or yields within an expression."""
+    def needs_finer_after(self, text: bytes) -> bool:
+        """As in `Language`: if code waits or yields within an expression."""
         return any_within(text)
 
     def needs_finer_before(self, text: bytes) -> bool:
@@ -98,9 +102,8 @@ class Python(Language):
         return b"_%d" % number if kind == "NAME" else None
 
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
-        """As in `Language`. What may be open are f-strings and their parts."""
-        from fimlsp.languages.python.fstrings.open_strings import OpenStrings
-        from fimlsp.languages.python.fstrings.string_ends import styles_at
+        """As in `Language`. F-strings and their parts may be open."""
+        from fimlsp.languages.python.open_strings import OpenStrings, styles_at
 
         rules = field_rules(self.version)
         return OpenStrings(text, rules, styles_at(text, rules))
@@ -130,6 +133,6 @@ def python(version: PythonVersion = DEFAULT_VERSION, check: Check = "parse") -> 
     """The language of a version of Python; with *check* "compile" the files that it can compile.
 
     Raises:
-        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is not one of `PYTHON_VERSIONS`.
     """
     return Python(known_version(version), check)

@@ -3,7 +3,7 @@ r"""The terminals of Python as regular expressions, with CPython's tokenizer as 
 Where CPython reports an error although it could read shorter lexemes, the longest match is of kind `BAD`,
 which no grammar uses. So maximal munch decides everywhere.
 
-Two things are checked outside the DFA: the names in `\N{...}`, and the number of digits of an integer.
+The names in `\N{...}` and the number of digits of an integer are checked outside the DFA.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from fimlsp.languages.python.fstrings.mode_stack import F_STRING_STYLES, QUOTES, UNDECODABLE
-from fimlsp.languages.python.unicode.tables import TABLES, identifier_parts, identifier_starts
+from fimlsp.languages.python.mode_stack import F_STRING_STYLES, QUOTES, UNDECODABLE
+from fimlsp.languages.python.unicode_tables import TABLES, identifier_parts, identifier_starts
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PythonVersion, known_version
 from fimlsp.lexing import automata
-from fimlsp.lexing.automata.dfa import Dfa, compile_terminals
-from fimlsp.lexing.automata.nfa import Rule, Terminals
+from fimlsp.lexing.automata.dfa import Dfa, Rule, Terminals, cached, compile_terminals
 from fimlsp.lexing.automata.regex import (
     Regex,
     any_case,
@@ -34,7 +33,6 @@ from fimlsp.lexing.automata.regex import (
     sequence,
     some,
 )
-from fimlsp.lexing.automata.table_cache import cached
 
 BAD = "BAD"
 
@@ -68,10 +66,10 @@ _TEMPLATE_STRINGS: PythonVersion = (3, 14)
 """The first version with template strings (PEP 750)."""
 
 _NO_OTHER_CONSTANTS: PythonVersion = (3, 14)
-"""The first version in which no name may stand for `True`, `False` or `None` in other letters."""
+"""The first version in which no name in other letters can be `True`, `False` or `None`."""
 
 _LENIENT_FIELDS = frozenset[PythonVersion]({(3, 12), (3, 13)})
-"""The versions that go on after a line end in a format specification, and decode raw strings there."""
+"""The versions that continue after a line end in a format specification, and decode raw strings there."""
 
 _STR_PREFIXES, _RAW_STR_PREFIXES = ("", "u"), ("r",)
 _BYTES_PREFIXES, _RAW_BYTES_PREFIXES = ("b",), ("br", "rb")
@@ -93,10 +91,10 @@ _LAST_ASCII = 0x7F
 
 @cache
 def python_dfa(version: PythonVersion = DEFAULT_VERSION) -> Dfa:
-    """The DFA of a version's terminals, from the cache on disk if it is there.
+    """The DFA of a version's terminals, from the cache on disk if that has it.
 
     Raises:
-        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is not one of `PYTHON_VERSIONS`.
     """
     known_version(version)
     definition = hashlib.sha256(f"{version} {unicodedata.unidata_version}".encode() + TABLES.read_bytes())
@@ -108,23 +106,40 @@ def python_dfa(version: PythonVersion = DEFAULT_VERSION) -> Dfa:
 def python_terminals(version: PythonVersion) -> Terminals:
     """The modes of the lexer, with the lexemes of each.
 
-    `code` is Python outside f-strings, `field` the top level of a replacement field, `nested` the inside of
-    brackets in a field, `text:Q` the literal text of an f-string of style `Q`, and `spec:Q` its format
-    specifications.
+    `code` is Python outside f-strings. `field` is the top level of a replacement field, and `nested` the
+    inside of brackets in a field. `text:Q` is the literal text of an f-string of style `Q`, `spec:Q` its
+    format specifications.
 
     In 3.12 and 3.13, a line end in a format specification of a single-quoted f-string makes CPython continue
     as in code. That is the mode `tail`, and `plain` is the top level of a field there. `respec:Q` is a format
-    specification after a nested field; from 3.13 on, CPython has forgotten by then that it is one.
+    specification after a nested field; from 3.13 on, CPython reads it as text of the string.
 
-    Template strings differ from f-strings in how they begin only.
+    Template strings differ from f-strings only in their start.
     """
+    is_lenient = version in _LENIENT_FIELDS
+    outer = _code_rules(version, _strings())
+    modes = _code_modes(version, outer, _code_rules(version, _strings_in_field()) if is_lenient else outer)
+    for style in F_STRING_STYLES:
+        modes[f"text:{style}"] = _text_rules(style, marks_escapes=is_lenient)
+        modes[f"spec:{style}"] = _spec_rules(style, version)
+        if version >= (3, 13):
+            modes[f"respec:{style}"] = _spec_rules(style, version, after_field=True)
+    return Terminals(modes)
 
-    def code(strings: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        literals = tuple(_literals(version, strings))
-        return (*_words(version), *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
 
-    outer = code(_strings())
-    common = code(_strings_in_field()) if version in _LENIENT_FIELDS else outer
+def _code_rules(version: PythonVersion, strings: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The lexemes of code with *strings*, without operators and comments."""
+    literals = tuple(_literals(version, strings))
+    return (*_words(version), *literals, Rule("SPACE", some(one_of(" \t\f"))), Rule("NL", _LINE_END))
+
+
+def _code_modes(
+    version: PythonVersion, outer: tuple[Rule, ...], inner: tuple[Rule, ...]
+) -> dict[str, tuple[Rule, ...]]:
+    """The modes of code: *outer* has the lexemes outside f-strings, *inner* those in fields.
+
+    `field` is the first mode, so that BAD is the first kind, which wins.
+    """
     operators = {text: Rule(text, sequence(text)) for text in OPERATORS}
     in_field = tuple(rule for text, rule in operators.items() if text not in (":", ":=", "}", "="))
     no_lambda = Rule(BAD, sequence("lambda"))  # its colon would end the field
@@ -133,37 +148,21 @@ def python_terminals(version: PythonVersion) -> Terminals:
         Rule("CONTINUATION", sequence("\\", _LINE_END)),
     )
     as_code = outside if version >= _FIELDS_OF_CODE else ()
-    marks = tuple(_field_marks(version))
     modes = {
-        "field": (
-            no_lambda,
-            *common,
-            *in_field,
-            *marks,
-            *as_code,
-        ),  # first, so that BAD is the first kind, which wins
+        "field": (no_lambda, *inner, *in_field, *_field_marks(version), *as_code),
         "code": (*outer, *operators.values(), *outside),
-        "nested": (*common, *operators.values(), *as_code),
+        "nested": (*inner, *operators.values(), *as_code),
     }
     if version in _LENIENT_FIELDS:
         modes["plain"] = (*modes["field"], Rule(BAD, sequence(":=")))
-        blank = tuple(rule for rule in common if rule.kind in ("SPACE", "NL"))
-        modes["tail"] = (
-            *blank,
-            *as_code,
-            Rule("FIELD_OPEN", sequence("{")),
-            Rule("FIELD_CLOSE", sequence("}")),
-        )
-    for style in F_STRING_STYLES:
-        modes[f"text:{style}"] = _text_rules(style, tells=version in _LENIENT_FIELDS)
-        modes[f"spec:{style}"] = _spec_rules(style, version)
-        if version >= (3, 13):
-            modes[f"respec:{style}"] = _spec_rules(style, version, after_field=True)
-    return Terminals(modes)
+        spaces = tuple(rule for rule in inner if rule.kind in ("SPACE", "NL"))
+        braces = Rule("FIELD_OPEN", sequence("{")), Rule("FIELD_CLOSE", sequence("}"))
+        modes["tail"] = (*spaces, *as_code, *braces)
+    return modes
 
 
 def _words(version: PythonVersion) -> tuple[Rule, ...]:
-    """Keywords, and names, which are all other words."""
+    """Keywords, and names as all other words."""
     keywords = [Rule(word, sequence(word)) for word in (*KEYWORDS, *SOFT_KEYWORDS[version])]
     if version == (3, 9):
         keywords.append(Rule(BAD, sequence("__peg_parser__")))
@@ -173,15 +172,15 @@ def _words(version: PythonVersion) -> tuple[Rule, ...]:
 
 
 def _in_other_letters(word: str) -> Regex:
-    """*word* with at least one letter that only NFKC takes for it, a full-width one say."""
-    others = [code_points((code, code) for code in _variants(letter)) for letter in word]
-    any_way = [choice(letter, other) for letter, other in zip(word, others, strict=True)]
-    return choice(*(sequence(word[:at], others[at], *any_way[at + 1 :]) for at in range(len(word))))
+    """*word* with at least one letter in a variant that NFKC normalises to it, such as a full-width one."""
+    variants = [code_points((code, code) for code in _variants(letter)) for letter in word]
+    any_way = [choice(letter, variant) for letter, variant in zip(word, variants, strict=True)]
+    return choice(*(sequence(word[:at], variants[at], *any_way[at + 1 :]) for at in range(len(word))))
 
 
 @cache
 def _variants(character: str) -> tuple[int, ...]:
-    """The other characters that stand for *character* in a name (NFKC)."""
+    """The other characters that are normalised to *character* in a name (NFKC)."""
     codes = range(_LAST_ASCII + 1, 0x110000)
     return tuple(code for code in codes if unicodedata.normalize("NFKC", chr(code)) == character)
 
@@ -193,7 +192,7 @@ def _name(version: PythonVersion, at_least: int = 1) -> Regex:
 
 
 def _literals(version: PythonVersion, strings: tuple[Rule, ...]) -> Iterator[Rule]:
-    """Numbers, *strings* and starts of f-strings, and what CPython rejects in their place."""
+    """Numbers, *strings* and starts of f-strings, and lexemes in their place that CPython rejects."""
     real, imaginary = _numbers()
     # Of the keywords that must not touch a number, only these could follow one in a program (`as` also covers
     # `async`). And CPython takes `0or` for an octal number because of its second character.
@@ -241,7 +240,7 @@ def _strings() -> tuple[Rule, ...]:
 
 
 def _strings_in_field() -> tuple[Rule, ...]:
-    """As `_strings`, where it matters what the text of a string would be if it were not raw."""
+    """As `_strings`, with other kinds for strings that would be invalid if they were not raw."""
     strings, bytes_ = _strings()
     return (
         Rule("STRING", choice(*map(_decodable, QUOTES))),
@@ -252,7 +251,7 @@ def _strings_in_field() -> tuple[Rule, ...]:
 
 
 def _decodable(quote: str) -> Regex:
-    """A str literal whose escapes are valid, raw or not. The names of characters in raw ones are guessed."""
+    """A str literal whose escapes are valid, raw or not. In raw ones any name of a character is accepted."""
     ordinary = character_but(_special(quote))
     return choice(
         _quoted(_STR_PREFIXES, quote, choice(ordinary, _escape())),
@@ -289,7 +288,7 @@ def _bytes(quote: str) -> Regex:
 
 
 def _special(quote: str) -> str:
-    """The characters that do not stand for themselves in a string with these quotes."""
+    """The special characters in a string with these quotes."""
     return "\\" + quote[0] + ("" if _is_triple(quote) else "\r\n")
 
 
@@ -304,7 +303,7 @@ def _quoted(prefixes: tuple[str, ...], quote: str, item: Regex) -> Regex:
 
 
 def _escape(plain_backslash_before: str = "", *, names: bool = True) -> Regex:
-    """A backslash and what it escapes in a str literal, as CPython validates it."""
+    """An escape in a str literal, as CPython validates it."""
     named = sequence("N{", some(one_of(string.ascii_letters + string.digits + " -")), "}")
     other = character_but("xuUN\r\n" + plain_backslash_before)
     return sequence("\\", choice(_NUMERIC_ESCAPE, *([named] if names else []), _LINE_END, other))
@@ -333,13 +332,14 @@ def _field_marks(version: PythonVersion) -> Iterator[Rule]:
 _CONVERSIONS = "rsa"
 
 
-def _text_rules(style: str, *, tells: bool) -> tuple[Rule, ...]:
+def _text_rules(style: str, *, marks_escapes: bool) -> tuple[Rule, ...]:
     """The lexemes of the literal text of an f-string.
 
-    With *tells*, a raw string tells where an escape would be invalid if it were not raw.
+    With *marks_escapes*, escapes in raw strings have another kind if they would be invalid in other strings.
     """
+    is_marked = marks_escapes and style.startswith("r")
     return (
-        *(_told_characters(style) if tells and style.startswith("r") else _characters(style)),
+        *(_marked_characters(style) if is_marked else _characters(style)),
         Rule("FSTRING_TEXT", choice("{{", "}}")),
         Rule("FIELD_OPEN", sequence("{")),
         Rule("FSTRING_END", sequence(style.lstrip("r"))),
@@ -365,8 +365,8 @@ def _spec_rules(style: str, version: PythonVersion, *, after_field: bool = False
     )
 
 
-def _told_characters(style: str) -> Iterator[Rule]:
-    """Characters and escapes in a raw f-string."""
+def _marked_characters(style: str) -> Iterator[Rule]:
+    """Characters and escapes in a raw f-string, with another kind for escapes invalid in other strings."""
     quote = style.lstrip("r")
     quotes = choice(quote[0], quote[0] * 2) if _is_triple(quote) else choice()
     ordinary = character_but("{}" + _special(quote))
@@ -375,7 +375,7 @@ def _told_characters(style: str) -> Iterator[Rule]:
 
 
 def _characters(style: str, *, checked: bool = False) -> Iterator[Rule]:
-    """Characters and escapes in an f-string. A backslash before a brace is text by itself.
+    """Characters and escapes in an f-string. A backslash before a brace is text of its own.
 
     In a raw string escapes are validated only if *checked*.
     """

@@ -1,8 +1,13 @@
-"""The versions of Python that fimlsp can complete."""
+"""The versions of Python that fimlsp can complete, and the two levels of checks."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fimlsp.errors import UserError
+
+Check = Literal["parse", "compile"]
+"""The parts of CPython that a text has to pass: its parser alone, or its compiler as well."""
 
 PythonVersion = tuple[int, int]
 
@@ -17,6 +22,8 @@ PYTHON_VERSIONS: tuple[PythonVersion, ...] = (
     (3, 15),
 )
 DEFAULT_VERSION: PythonVersion = (3, 11)
+SCOPED_ANNOTATIONS: PythonVersion = (3, 14)
+"""The first version in which an annotation is a function of its own (PEP 649)."""
 
 
 class UnknownVersionError(UserError, ValueError):
@@ -27,7 +34,7 @@ def known_version(version: PythonVersion) -> PythonVersion:
     """Return *version* if it is supported.
 
     Raises:
-        UnknownVersionError: The version is none of `PYTHON_VERSIONS`.
+        UnknownVersionError: The version is not one of `PYTHON_VERSIONS`.
     """
     if version not in PYTHON_VERSIONS:
         known = ", ".join(map(version_text, PYTHON_VERSIONS))

@@ -1,1 +1,1 @@
-"""Finds out which names are known at a cursor: a process that asks the library jedi, and its client."""
+"""Finds the names that are known at a cursor: a process that runs the library jedi, and its client."""

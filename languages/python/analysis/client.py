@@ -1,8 +1,8 @@
-"""The client of the analysis: asks the process beside other work, and knows what was found so far.
+"""The client of the analysis: sends questions to the process, and keeps the names found so far.
 
-Nothing here waits. A thread keeps the process and asks it one question at a time, the newest first. What is
-known of a line serves as long as nothing but that line changes; a new line of the same block begins with what
-the one before it knew.
+No call waits, except `Analysis.wait`. A thread keeps the process and sends one question at a time, the newest
+first. The names of a line remain known while only that line changes. A new line of the same block starts with
+the names of the one before it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Condition, Thread
 
-from fimlsp.languages.python.analysis.questions import MOST_BYTES, Begun, Cursor, Done, Finding
-from fimlsp.languages.python.names.known_names import KnownNames, NameSet, Wanted
+from fimlsp.languages.python.analysis.questions import MOST_BYTES, Done, Finding, LookUpStarted, NamesCursor
+from fimlsp.languages.python.names.known_names import KnownNames, NameQuery, NameSet
 
 PROCESS_COMMAND = (
     sys.executable,
@@ -30,16 +30,16 @@ PROCESS_COMMAND = (
 )
 
 LINES_MAX = 500
-"""Lines of which the names are remembered."""
+"""Lines whose names are kept."""
 
 MISSED_MAX = 8
-"""Values of a file that were missed, to be looked up with the next question."""
+"""Missed queries of a file that are sent with its next question."""
 
 RETRY_S = 20.0
-"""What could not be found in a file is not looked up there again for so long."""
+"""Seconds before a query that failed in a file is sent again."""
 
 LONGEST_PAUSE_S = 60.0
-"""Between the end of a process and the start of the next."""
+"""Most seconds between the end of a process and the start of the next."""
 
 NOT_INSTALLED = "the package jedi is not installed"
 TOO_LARGE = f"the file has more than {MOST_BYTES:,} bytes"
@@ -49,20 +49,20 @@ ENDED = "the process that looks them up has ended and is started again"
 
 @dataclass(slots=True)
 class _Line:
-    """What is known in a line, and what was asked about it; *is_done* when all of that is answered."""
+    """The names known in a line, and the queries sent for it; *is_done* once all are answered."""
 
     names: KnownNames
-    asked: set[Wanted] = field(default_factory=set)
+    sent: set[NameQuery] = field(default_factory=set)
     is_done: bool = False
 
 
 @dataclass(slots=True)
 class _File:
-    """The line asked about last, the block that it is in, and what was missed in the file."""
+    """The block and line of the last cursor in a file, and the queries missed in the file."""
 
     block: bytes
     line: _Line
-    missed: dict[Wanted, None] = field(default_factory=dict)
+    missed: dict[NameQuery, None] = field(default_factory=dict)
 
 
 class Analysis:
@@ -72,78 +72,78 @@ class Analysis:
         self._command = command
         self._lines: OrderedDict[Hashable, _Line] = OrderedDict()
         self._files: dict[Hashable, _File] = {}
-        self._next: tuple[Cursor, tuple[Wanted, ...], _Line] | None = None
+        self._next: tuple[NamesCursor, tuple[NameQuery, ...], _Line] | None = None
         self._changed = Condition()
         self._keeper: Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._failures = 0
-        self._is_asking = False
-        self._to_tell: list[Callable[[], None]] = []
-        self._futile: OrderedDict[tuple[Path | None, Wanted], float] = OrderedDict()
+        self._is_busy = False
+        self._callbacks: list[Callable[[], None]] = []
+        self._retry_at: OrderedDict[tuple[Path | None, NameQuery], float] = OrderedDict()
         self._is_installed = importlib.util.find_spec("jedi") is not None
 
-    def look(self, file: Hashable, cursor: Cursor) -> None:
-        """Begin to find out which names are known at *cursor* in *file*, unless they are known."""
+    def look(self, file: Hashable, cursor: NamesCursor) -> None:
+        """Start the look-up of the names at *cursor* in *file*, unless they are known."""
         if not self._is_installed or cursor.size > MOST_BYTES:
             return
         line = self._line(file, cursor)
         missed = tuple(self._files[file].missed)
         now = time.monotonic()
-        wanted = tuple(
-            each
-            for each in cursor.wanted(missed)
-            if each not in line.asked and self._futile.get((cursor.path, each), 0.0) <= now
+        queries = tuple(
+            query
+            for query in cursor.queries(missed)
+            if query not in line.sent and self._retry_at.get((cursor.path, query), 0.0) <= now
         )
-        if not wanted:
+        if not queries:
             return
         line.is_done = False
         with self._changed:
-            self._next = cursor, wanted, line
+            self._next = cursor, queries, line
             if self._keeper is None:
-                self._keeper = Thread(target=self._keep_asking, name="analysis", daemon=True)
+                self._keeper = Thread(target=self._send_questions, name="analysis", daemon=True)
                 self._keeper.start()
             self._changed.notify_all()
 
-    def known(self, file: Hashable, cursor: Cursor) -> KnownNames:
-        """What is known at *cursor* by now."""
-        found = self._files.get(file)
-        return KnownNames() if found is None or cursor.size > MOST_BYTES else found.line.names
+    def known(self, file: Hashable, cursor: NamesCursor) -> KnownNames:
+        """The names known at *cursor* by now."""
+        known = self._files.get(file)
+        return KnownNames() if known is None or cursor.size > MOST_BYTES else known.line.names
 
-    def problem(self, file: Hashable, cursor: Cursor) -> str | None:
-        """Why the names at *cursor* are not known, in words; None if they are."""
+    def problem(self, file: Hashable, cursor: NamesCursor) -> str | None:
+        """The reason why the names at *cursor* are not known, in words; None if they are known."""
         if not self._is_installed:
             return NOT_INSTALLED
         if cursor.size > MOST_BYTES:
             return TOO_LARGE
-        found = self._files.get(file)
-        if found is not None and (found.line.is_done or found.line.names.visible is not None):
+        known = self._files.get(file)
+        if known is not None and (known.line.is_done or known.line.names.visible is not None):
             return None
         return ENDED if self._failures else NOT_YET
 
     def wait(self, file: Hashable, seconds: float) -> None:
-        """Wait until what was asked about *file* is answered, but no longer."""
-        found = self._files.get(file)
+        """Wait until the questions about *file* are answered, at most *seconds*."""
+        known = self._files.get(file)
         with self._changed:
-            self._changed.wait_for(lambda: found is None or found.line.is_done, seconds)
+            self._changed.wait_for(lambda: known is None or known.line.is_done, seconds)
 
-    def is_at_rest(self, tell: Callable[[], None]) -> bool:
-        """Whether nothing is being looked up; if something is, its thread calls *tell* once it has ended."""
+    def is_at_rest(self, callback: Callable[[], None]) -> bool:
+        """True if no look-up is under way; else its thread calls *callback* after it."""
         with self._changed:
-            is_at_rest = self._next is None and not self._is_asking
+            is_at_rest = self._next is None and not self._is_busy
             if not is_at_rest:
-                self._to_tell.append(tell)
+                self._callbacks.append(callback)
         return is_at_rest
 
-    def miss(self, file: Hashable, missed: Iterable[Wanted]) -> None:
-        """Take in what was *missed* in *file*; the next question there looks it up."""
-        found = self._files.get(file)
-        if found is not None:
-            found.missed.update(dict.fromkeys(missed))
-            for each in [*found.missed][:-MISSED_MAX]:
-                del found.missed[each]
+    def miss(self, file: Hashable, missed: Iterable[NameQuery]) -> None:
+        """Add the queries *missed* in *file* to its next question."""
+        known = self._files.get(file)
+        if known is not None:
+            known.missed.update(dict.fromkeys(missed))
+            for query in [*known.missed][:-MISSED_MAX]:
+                del known.missed[query]
 
     def forget(self, is_closed: Callable[[Hashable], bool]) -> None:
-        """Nothing of the files for which *is_closed* holds is needed any more."""
+        """Forget the files for which *is_closed* holds."""
         for file in [*filter(is_closed, self._files)]:
             del self._files[file]
 
@@ -154,7 +154,7 @@ class Analysis:
         if self._process is not None:
             self._process.kill()
 
-    def _line(self, file: Hashable, cursor: Cursor) -> _Line:
+    def _line(self, file: Hashable, cursor: NamesCursor) -> _Line:
         before = self._files.get(file)
         line = self._lines.get(cursor.line_key)
         if line is None:
@@ -167,55 +167,55 @@ class Analysis:
         self._files[file] = _File(cursor.block, line, before.missed if before is not None else {})
         return line
 
-    def _keep_asking(self) -> None:
+    def _send_questions(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._next is not None)
                 assert self._next is not None
-                cursor, wanted, line = self._next
-                self._next, self._is_asking = None, True
-            line.asked.update(wanted)
-            if self._ask(cursor, wanted, line):
+                cursor, queries, line = self._next
+                self._next, self._is_busy = None, True
+            line.sent.update(queries)
+            if self._is_answered(cursor, queries, line):
                 self._failures = 0
             else:
                 self._end()
                 self._failures += 1
             with self._changed:
-                self._is_asking = False
-                told, self._to_tell = self._to_tell, []
+                self._is_busy = False
+                callbacks, self._callbacks = self._callbacks, []
                 self._changed.notify_all()
-            for tell in told:
-                tell()
+            for callback in callbacks:
+                callback()
             time.sleep(min(2.0 ** (self._failures - 2), LONGEST_PAUSE_S) if self._failures > 1 else 0.0)
 
-    def _ask(self, cursor: Cursor, wanted: tuple[Wanted, ...], line: _Line) -> bool:
-        """Whether the process has answered; what it finds becomes known at once."""
-        begun = set[Wanted]()
+    def _is_answered(self, cursor: NamesCursor, queries: tuple[NameQuery, ...], line: _Line) -> bool:
+        """Send a question, and take in each finding as it comes. Returns False if the process has ended."""
+        started = set[NameQuery]()
         try:
             process = self._running()
             assert process.stdin is not None
             assert process.stdout is not None
-            pickle.dump(cursor.question(wanted), process.stdin)
+            pickle.dump(cursor.question(queries), process.stdin)
             process.stdin.flush()
             while not isinstance(answer := pickle.load(process.stdout), Done):
-                if isinstance(answer, Begun):
-                    begun.add(answer.wanted)
+                if isinstance(answer, LookUpStarted):
+                    started.add(answer.query)
                 elif isinstance(answer, Finding):
-                    begun.discard(answer.wanted)
+                    started.discard(answer.query)
                     line.names = with_finding(line.names, answer)
             line.is_done = True
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
             return False
         finally:
-            self._leave_alone(cursor, begun)
+            self._postpone(cursor, started)
         return True
 
-    def _leave_alone(self, cursor: Cursor, futile: Iterable[Wanted]) -> None:
-        """Do not ask for a while for what could not be found."""
-        for each in futile:
-            self._futile[cursor.path, each] = time.monotonic() + RETRY_S
-        while len(self._futile) > LINES_MAX:
-            self._futile.popitem(last=False)
+    def _postpone(self, cursor: NamesCursor, failed: Iterable[NameQuery]) -> None:
+        """Do not send *failed* queries again for `RETRY_S`."""
+        for query in failed:
+            self._retry_at[cursor.path, query] = time.monotonic() + RETRY_S
+        while len(self._retry_at) > LINES_MAX:
+            self._retry_at.popitem(last=False)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
@@ -232,10 +232,10 @@ class Analysis:
                 process.communicate()
 
 
-def with_finding(names: KnownNames, found: Finding) -> KnownNames:
-    """*names* with what was *found*."""
-    kind, name = found.wanted
-    more, functions = NameSet(found.names), {**names.functions, name: frozenset(found.functions)}
+def with_finding(names: KnownNames, finding: Finding) -> KnownNames:
+    """*names* with those of *finding*."""
+    kind, name = finding.query
+    more, functions = NameSet(finding.names), {**names.functions, name: frozenset(finding.functions)}
     match kind:
         case "visible":
             return replace(names, visible=more, functions=functions)

@@ -1,14 +1,15 @@
-"""Asks jedi which names are known in a line. The only module that imports it.
+"""Finds the names that are known in a line with jedi. The only module that imports it.
 
-Nothing of the user's code is run: jedi reads source, and imports compiled modules of the standard library
-alone, as that is all that the environment given to it has. Third-party packages are read as source.
+The user's code is never run. jedi reads source, also of third-party packages. It imports only compiled
+modules of the standard library, as the environment given to it has no others.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from inspect import Parameter
 from pathlib import Path
@@ -17,13 +18,12 @@ import jedi
 from jedi.api.environment import InterpreterEnvironment
 
 from fimlsp.languages.python.analysis.questions import Finding, Question
-from fimlsp.languages.python.analysis.search_path import search_path
-from fimlsp.languages.python.names.known_names import Kind, Wanted
+from fimlsp.languages.python.names.known_names import NameKind, NameQuery
 
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals|vars|locals)[ \t]*\(", re.M
 )
-_STUB: dict[Kind, bytes] = {
+_STUB: dict[NameKind, bytes] = {
     "visible": b"%b",
     "attributes": b"%b.",
     "keywords": b"%b(",
@@ -40,7 +40,7 @@ class _StandardLibrary(InterpreterEnvironment):  # type: ignore[misc]  # jedi ha
     """This interpreter without the packages that are installed in it."""
 
     def get_sys_path(self) -> list[str]:
-        """Where compiled modules may be imported from."""
+        """The folders from which compiled modules may be imported."""
         paths = sysconfig.get_paths()
         return [paths["stdlib"], paths["platstdlib"], str(Path(paths["platstdlib"]) / "lib-dynload")]
 
@@ -49,58 +49,57 @@ _ENVIRONMENT = _StandardLibrary()
 
 
 def read_builtins(trees: Path | None = None) -> None:
-    """Read what each look-up needs, which takes longer than one may.
+    """Read the built-in names, which each look-up needs. It takes longer than a look-up may.
 
     Args:
-        trees: where parse trees are kept; None: where jedi keeps them.
+        trees: the folder of parse trees; None for jedi's own.
 
     Raises:
-        RuntimeError: jedi does not find even these, as where it may not make a folder for its parse trees.
+        RuntimeError: jedi does not find the built-in names, for example as it cannot make that folder.
     """
     if trees is not None:
         jedi.settings.cache_directory = str(trees)
-    found = jedi.Script("le", environment=_ENVIRONMENT).complete(1, 2)
-    if "len" not in [each.name for each in found]:
+    completions = jedi.Script("le", environment=_ENVIRONMENT).complete(1, 2)
+    if "len" not in [completion.name for completion in completions]:
         raise RuntimeError("jedi does not find the built-in names.")
 
 
 def find_names(
-    question: Question, limited: Callable[[Wanted], AbstractContextManager[None]]
+    question: Question, limited: Callable[[NameQuery], AbstractContextManager[None]]
 ) -> Iterator[Finding]:
-    """The answers to *question*; what cannot be known is left out.
+    """The answers to *question*, without those of failed look-ups.
 
-    Each look-up is made within *limited*, which may give it up and goes on behind it.
+    Each look-up is made within *limited*, which may give it up; the next one follows.
     """
     script = None
-    for number, wanted in enumerate(question.wanted):
-        found: list[_Found] | None = None
-        with limited(wanted), suppress(Exception):  # jedi fails in many ways on what it did not foresee
+    for number, query in enumerate(question.queries):
+        names: list[_FoundName] | None = None
+        with limited(query), suppress(Exception):  # jedi raises many errors for unusual code
             script = script or _Script(question)
-            found = script.names(number, wanted[0])
-        if found:
-            names = tuple(each.encode() for each, _ in found)
-            functions = tuple(each.encode() for each, is_function in found if is_function)
-            yield Finding(wanted, names, functions)
+            names = script.names(number, query[0])
+        if names:
+            functions = tuple(name.encode() for name, is_function in names if is_function)
+            yield Finding(query, tuple(name.encode() for name, _ in names), functions)
 
 
-_Found = tuple[str, bool]
-"""A name, and whether it is that of a function."""
+_FoundName = tuple[str, bool]
+"""A name, and True if it is that of a function."""
 
 
 class _Script:
-    """The file with a line for each look-up in place of the cursor's, so that it is read but once."""
+    """The file with a line for each look-up in place of the cursor's, so that it is read only once."""
 
     def __init__(self, question: Question) -> None:
         above, below = question.above, question.below
         self._is_open = any(_LEAVES_OPEN.search(part) is not None for part in (above, below))
         self._lines = [
-            question.indentation + _STUB[kind].replace(b"%b", name) for kind, name in question.wanted
+            question.indentation + _STUB[kind].replace(b"%b", name) for kind, name in question.queries
         ]
         self._first = above.count(b"\n") + 1
-        # where only blanks end a block, jedi is not in it: a statement behind the place keeps it there
+        # jedi takes a blank line at the end of a block for one outside it; a statement keeps it inside
         lines = [
             line + b"pass" * (kind == "visible")
-            for line, (kind, _) in zip(self._lines, question.wanted, strict=True)
+            for line, (kind, _) in zip(self._lines, question.queries, strict=True)
         ]
         code = b"\n".join([above + b"\n".join(lines), below])
         places = search_path(question.path, question.folders)
@@ -109,19 +108,52 @@ class _Script:
             code.decode(errors="replace"), path=question.path, project=project, environment=_ENVIRONMENT
         )
 
-    def names(self, number: int, kind: Kind) -> list[_Found] | None:
-        """The names for the line *number*; None if they cannot be known."""
-        place = self._first + number, len(self._lines[number].decode(errors="replace"))
+    def names(self, number: int, kind: NameKind) -> list[_FoundName] | None:
+        """The names for the line *number*; None if there may be others."""
+        position = self._first + number, len(self._lines[number].decode(errors="replace"))
         if kind == "visible" and self._is_open:
             return None
         if kind != "keywords":
-            return [(each.name, _is_function(each)) for each in self._script.complete(*place)]
-        parameters = [parameter for each in self._script.get_signatures(*place) for parameter in each.params]
-        if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
+            return [(name.name, _is_function(name)) for name in self._script.complete(*position)]
+        signatures = self._script.get_signatures(*position)
+        parameters = [parameter for signature in signatures for parameter in signature.params]
+        if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
             return None
-        return [(each.name, False) for each in parameters if each.kind in _TAKES_A_KEYWORD]
+        return [(parameter.name, False) for parameter in parameters if parameter.kind in _TAKES_A_KEYWORD]
 
 
 def _is_function(name: object) -> bool:
-    """Whether *name*, of jedi, is that of a function; imports are not followed, as that takes long."""
+    """True if *name*, a completion of jedi, is a function. Imports are not followed, as that takes long."""
     return getattr(getattr(name, "_name", None), "api_type", "") == "function"
+
+
+ENVIRONMENTS = (".venv", "venv")
+
+
+def search_path(path: Path | None, folders: Sequence[Path]) -> list[Path]:
+    """The folders in which to search a module that the file at *path* imports, in order.
+
+    These are the folder around the file's package, the open *folders*, and their `src`. Then come the
+    packages of the environments in them, or else of this Python. No file in them is read.
+    """
+    sources = [*folders, *(folder / "src" for folder in folders)]
+    if path is not None:
+        sources.insert(0, above_package(path.parent))
+    installed = [packages for folder in folders for packages in installed_packages(folder)]
+    return [*dict.fromkeys([*sources, *(installed or [Path(entry) for entry in sys.path if entry])])]
+
+
+def above_package(folder: Path) -> Path:
+    """The innermost folder, *folder* or one around it, that is not a package."""
+    while (folder / "__init__.py").exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def installed_packages(folder: Path) -> Iterator[Path]:
+    """The folders of packages of the virtual environments in *folder*."""
+    for name in ENVIRONMENTS:
+        yield from sorted((folder / name).glob("lib/python3*/site-packages"))
+        windows = folder / name / "Lib" / "site-packages"
+        if windows.is_dir():
+            yield windows

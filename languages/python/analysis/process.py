@@ -1,8 +1,8 @@
-"""The process of the analysis: answers questions one after the other, with bounds to time and memory.
+"""The process of the analysis: answers one question after the other within limits of time and memory.
 
-A look-up that takes too long is given up; where that cannot be, the process ends. It also ends when it has
-grown too large, and is started again with the next question. Pickled questions come in and pickled answers go
-out; both ends are the same program.
+A look-up that takes too long is given up; where the system cannot interrupt it, the process ends. It also
+ends when it has grown too large. The client starts it again with the next question. Questions and answers are
+pickled, as both ends are the same program.
 """
 
 from __future__ import annotations
@@ -17,42 +17,40 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from fimlsp.languages.python.analysis.questions import Begun, Done, Finding, Question
-from fimlsp.languages.python.names.known_names import Wanted
+from fimlsp.languages.python.analysis.questions import Done, Finding, LookUpStarted, Question
+from fimlsp.languages.python.names.known_names import NameQuery
 
 LOOK_UP_S = 1.5
-"""Processor time after which a look-up is given up, where the system can interrupt one."""
+"""Processor seconds after which a look-up is given up, where the system can interrupt one."""
 
 PATIENCE_S = 15.0
-"""A question that takes longer ends the process.
+"""Seconds after which a question ends the process.
 
-Its look-ups end by themselves, each after `LOOK_UP_S`. So it takes this long only where one cannot be
-interrupted, or has to wait for the disk or for other programs.
+Its look-ups end after `LOOK_UP_S` each. So a question takes this long only if one cannot be interrupted, or
+waits for the disk or other programs.
 """
 
 GROWN_BYTES = 300_000_000
-"""A process that has become larger ends after the question."""
+"""The size from which the process ends after the question."""
 
 LARGEST_BYTES = 1_000_000_000
-"""The address space that it may take, where the system can see to it."""
+"""The limit of the address space, where the system can set one."""
 
 NICENESS = 5
 
 
 class _TooLongError(BaseException):
-    """A look-up takes too long. Not an `Exception`, so that jedi does not catch it."""
+    """Raised in a look-up that takes too long. Not an `Exception`, so that jedi does not catch it."""
 
 
 def serve(guard: Callable[[Question], None] = lambda _: None, trees: Path | None = None) -> None:
-    """Answer what comes over standard input, to its end; *guard* hears of each question first.
+    """Answer the questions of standard input up to its end; *guard* is called with each question first.
 
-    Parse trees are kept in the folder *trees*; None: where jedi keeps them.
+    Parse trees are kept in the folder *trees*, by default jedi's own.
     """
     source, sink = _claim_pipes()
-    _be_modest()
-    with suppress(
-        EOFError, BrokenPipeError, pickle.UnpicklingError
-    ):  # nobody asks, or wants to hear, any more
+    _set_limits()
+    with suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):  # the client has ended
         _answer_all(source, sink, guard, trees)
 
 
@@ -62,18 +60,18 @@ def _answer_all(
     """Answer until the process has grown too large.
 
     Raises:
-        EOFError, BrokenPipeError, UnpicklingError: The other end is gone, perhaps within a question.
+        EOFError, BrokenPipeError, UnpicklingError: The client has ended, perhaps within a question.
         RuntimeError: jedi does not work here.
     """
     from fimlsp.languages.python.analysis.jedi_names import find_names, read_builtins
 
-    def tell(answer: Begun | Finding | Done) -> None:
+    def send(answer: LookUpStarted | Finding | Done) -> None:
         pickle.dump(answer, sink)
         sink.flush()
 
     @contextmanager
-    def limited(wanted: Wanted) -> Iterator[None]:
-        tell(Begun(wanted))
+    def limited(query: NameQuery) -> Iterator[None]:
+        send(LookUpStarted(query))
         with suppress(_TooLongError), _time_limit():
             yield
 
@@ -85,14 +83,14 @@ def _answer_all(
         faulthandler.dump_traceback_later(PATIENCE_S, exit=True, file=nowhere)
         guard(question)
         for finding in find_names(question, limited):
-            tell(finding)
+            send(finding)
         faulthandler.cancel_dump_traceback_later()
-        tell(Done())
+        send(Done())
 
 
 @contextmanager
 def _time_limit() -> Iterator[None]:
-    """Raises `_TooLongError` in what takes longer than `LOOK_UP_S`, where the system has such a timer."""
+    """Raises `_TooLongError` after `LOOK_UP_S` in the block, where the system has such a timer."""
     if not hasattr(signal, "SIGPROF"):
         yield
         return
@@ -108,8 +106,8 @@ def _interrupt(_: int, __: object) -> None:
     raise _TooLongError
 
 
-def _be_modest() -> None:
-    """Give way to others, and take no more memory than is allowed."""
+def _set_limits() -> None:
+    """Lower the priority of the process, and limit its memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
     if hasattr(os, "nice"):
@@ -122,9 +120,9 @@ def _be_modest() -> None:
 
 
 def _size_of_this_process() -> Callable[[], int]:
-    """A function that tells how large the process is, in bytes; 0 where the system does not tell.
+    """A function that returns the size of the process in bytes; 0 if the system does not report it.
 
-    The largest size that a process has had (`ru_maxrss`) would begin with that of whoever started it.
+    The largest size so far (`ru_maxrss`) would include that of the parent process.
     """
     try:
         sizes = os.open("/proc/self/statm", os.O_RDONLY)
@@ -135,7 +133,7 @@ def _size_of_this_process() -> Callable[[], int]:
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for the answers alone; whatever else is printed goes to the error stream."""
+    """Standard input and output for the client alone; all other output goes to the error stream."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return source, sink

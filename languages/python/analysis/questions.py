@@ -1,4 +1,4 @@
-"""What the process of the analysis is asked, and what it answers."""
+"""The questions to the process of the analysis, and its answers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from fimlsp.languages.python.names.code_state import CodeState, Place, state_behind
-from fimlsp.languages.python.names.known_names import Wanted
+from fimlsp.languages.python.names.code_state import CodeState, NameRole, state_at_end
+from fimlsp.languages.python.names.known_names import NameQuery
 
 MOST_BYTES = 200_000
-"""Larger files are not analysed: the time and the memory that jedi takes grow with the file."""
+"""The largest file that is analysed, as the time and memory of jedi grow with the file."""
 
 OWNERS_MAX = 8
-"""Values whose attributes are looked up because an attribute of theirs is used close by."""
+"""Values whose attributes are looked up because one is used near the cursor."""
 
 BLOCK_LINES_MAX = 500
 
@@ -27,15 +27,15 @@ _HEADER = re.compile(rb"\s*(?:async\s+def|def|class)\b")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Which names are known in a line of a file.
+    """A question for names that are known in a line of a file.
 
     Attributes:
-        path: the file; None if it has none.
-        folders: those of the workspace, where its imports are looked for.
+        path: the path of the file; None for a buffer without one.
+        folders: the folders of the workspace, in which its imports are searched.
         excluded: globs of files that may not be read.
         above, below: the lines around; the line itself does not count.
-        indentation: of the line.
-        wanted: what to find out.
+        indentation: the indentation of the line.
+        queries: the names to look up.
     """
 
     path: Path | None
@@ -44,33 +44,33 @@ class Question:
     above: bytes
     indentation: bytes
     below: bytes
-    wanted: tuple[Wanted, ...]
+    queries: tuple[NameQuery, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """*wanted* is looked up now; if nothing else comes, that has ended the process."""
+class LookUpStarted:
+    """The look-up of *query* starts. If no other answer follows, it has ended the process."""
 
-    wanted: Wanted
+    query: NameQuery
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The *names* that are *wanted*, and which of them are *functions*."""
+    """The *names* for *query*, and those of them that are *functions*."""
 
-    wanted: Wanted
+    query: NameQuery
     names: tuple[bytes, ...]
     functions: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The question is answered."""
+    """The end of the answers to a question."""
 
 
 @dataclass(frozen=True)
-class Cursor:
-    """A cursor between *left* and *right* in the file at *path*; see `Question` for the others."""
+class NamesCursor:
+    """A cursor between *left* and *right* in the file at *path*; see `Question` for the other fields."""
 
     path: Path | None
     folders: tuple[Path, ...]
@@ -80,18 +80,18 @@ class Cursor:
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         return len(self.left) + len(self.right)
 
     @cached_property
     def line_key(self) -> Hashable:
-        """What the names that are known in the line depend on."""
+        """The key of the line: all that its known names depend on."""
         above, indentation, below = self._lines
         return self.path, hash(above), indentation, hash(below)
 
     @cached_property
     def block(self) -> bytes:
-        """The first line of the function or class that the cursor is in; empty if it is in none."""
+        """The header of the innermost function or class around the cursor; empty if there is none."""
         above, indentation, _ = self._lines
         for line in reversed(above.splitlines()[-BLOCK_LINES_MAX:]):
             if _HEADER.match(line) and len(line) - len(line.lstrip()) < len(indentation):
@@ -100,18 +100,18 @@ class Cursor:
 
     @cached_property
     def state(self) -> CodeState:
-        """What is known of the code behind *left*."""
-        return state_behind(self.left)
+        """The lexical state at the end of *left*."""
+        return state_at_end(self.left)
 
-    def wanted(self, missed: tuple[Wanted, ...] = ()) -> tuple[Wanted, ...]:
-        """What to find out at the cursor, the most important first; *missed* before, at other cursors."""
-        visible: Wanted = "visible", b""
+    def queries(self, missed: tuple[NameQuery, ...] = ()) -> tuple[NameQuery, ...]:
+        """The queries at the cursor, the most important first, with those *missed* at other cursors."""
+        visible: NameQuery = "visible", b""
         owners = self._owners_nearby()
-        return tuple(dict.fromkeys([visible, *_at(self.state), *missed, *owners]))
+        return tuple(dict.fromkeys([visible, *_queries_at(self.state), *missed, *owners]))
 
-    def question(self, wanted: tuple[Wanted, ...]) -> Question:
-        """The question for what is *wanted*."""
-        return Question(self.path, self.folders, self.excluded, *self._lines, wanted)
+    def question(self, queries: tuple[NameQuery, ...]) -> Question:
+        """The question with *queries*."""
+        return Question(self.path, self.folders, self.excluded, *self._lines, queries)
 
     @cached_property
     def _lines(self) -> tuple[bytes, bytes, bytes]:
@@ -120,20 +120,20 @@ class Cursor:
         indentation = line[: len(line) - len(line.lstrip())]
         return self.left[: len(self.left) - len(line)], indentation, self.right.partition(b"\n")[2]
 
-    def _owners_nearby(self) -> list[Wanted]:
-        """The values of which an attribute is used close by, the nearest first."""
+    def _owners_nearby(self) -> list[NameQuery]:
+        """Queries for the values of which an attribute is used near the cursor, the nearest first."""
         before = _OWNER.findall(self.left[-_NEAR_LEFT:])
-        behind = _OWNER.findall(self.right[:_NEAR_RIGHT])
-        return [("attributes", owner) for owner in dict.fromkeys([*before[::-1], *behind])][:OWNERS_MAX]
+        after = _OWNER.findall(self.right[:_NEAR_RIGHT])
+        return [("attributes", owner) for owner in dict.fromkeys([*before[::-1], *after])][:OWNERS_MAX]
 
 
-def _at(state: CodeState) -> list[Wanted]:
-    """What a name right at the cursor depends on."""
-    found = list[Wanted]()
-    if state.place is Place.ATTRIBUTE and state.owner:
-        found.append(("attributes", state.owner))
-    if state.place is Place.IMPORTED:
-        found.append(("imports", state.module))
+def _queries_at(state: CodeState) -> list[NameQuery]:
+    """The queries for a name at *state*."""
+    queries = list[NameQuery]()
+    if state.role is NameRole.ATTRIBUTE and state.owner:
+        queries.append(("attributes", state.owner))
+    if state.role is NameRole.IMPORTED:
+        queries.append(("imports", state.module))
     if state.callee:
-        found.append(("keywords", state.callee))
-    return found
+        queries.append(("keywords", state.callee))
+    return queries

@@ -1,1 +1,1 @@
-"""What CPython's compiler refuses although its parser accepts it, where no grammar tells: names, scopes."""
+"""The refusals of CPython's compiler that its parser and a grammar cannot know: names and scopes."""

@@ -1,4 +1,4 @@
-"""Finds what the compiler refuses in a whole file, reading again only what changed since the last one."""
+"""Finds the compiler's faults in a whole file; of a new version it reads only the changed text."""
 
 from __future__ import annotations
 
@@ -12,85 +12,114 @@ from fimlsp.languages.python.compiler.file_versions import (
     NO_VERSION,
     Chunk,
     Continuation,
-    Edited,
+    EditedChunk,
     FileVersion,
     Stretch,
     together,
 )
-from fimlsp.languages.python.compiler.rules.statements import LogicalLine, Source, StatementRules
-from fimlsp.languages.python.compiler.spelling import FEATURES, SPELT_BEHIND, feature_like, spelt
-from fimlsp.languages.python.compiler.suspicion import adds_constants, may_be_wrong, uses_declared
-from fimlsp.languages.python.compiler.syntax.data_lines import end_of_data
-from fimlsp.languages.python.compiler.syntax.lines import parse_line
-from fimlsp.languages.python.compiler.syntax.nodes import Constant, Group, Name
-from fimlsp.languages.python.compiler.syntax.statements import Evaluation, Import, ParsedLine
-from fimlsp.languages.python.compiler.syntax.tokens import UnreadableError, tokens_of_line
+from fimlsp.languages.python.compiler.line_parser import parse_line
+from fimlsp.languages.python.compiler.nodes import Constant, Evaluation, Group, Import, Name, ParsedLine
+from fimlsp.languages.python.compiler.quick_tests import (
+    adds_constants,
+    end_of_data,
+    may_be_wrong,
+    uses_declared,
+)
+from fimlsp.languages.python.compiler.statement_rules import CLASS, LogicalLine, Source, StatementRules
+from fimlsp.languages.python.compiler.tokens import UnreadableError, tokens_of_line
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import Interrupted, checkpoint
-from fimlsp.quotient.language.whole_text import Fault, Span, WholeTextCheck
+from fimlsp.quotient.language.contract import Fault, Span, WholeTextCheck
 
 K = TypeVar("K")
 V = TypeVar("V")
 
+FEATURES = frozenset(
+    {
+        "nested_scopes",
+        "generators",
+        "division",
+        "absolute_import",
+        "with_statement",
+        "print_function",
+        "unicode_literals",
+        "barry_as_FLUFL",
+        "generator_stop",
+        "annotations",
+    }
+)
+_FEATURE = re.compile(rb"\b__future__\s*import(?:\b[^;]*[\s,(])?(\w*)\Z")
+_NONLOCAL = re.compile(rb"\bnonlocal(?:\b[^;]*[\s,])?(\w*)\Z")
+
 _LONG_LINE = 1_000
-_NODES = 50  # bytes of nodes for a byte of text
+_NODE_BYTES = 50
+"""Bytes of nodes for each byte of text."""
+
 _MOST_SCOPES = 5_000
-_UNREADABLE = -2
 _MOST_FILES = 8
-_LOOKED_AT = 200
-_NO_PYTHON = (UnreadableError, UnicodeDecodeError, RecursionError, IndexError, AssertionError)
-"""What a text raises that is no sentence of the grammar, or too deep to be looked at."""
-_GOES_ON = re.compile(rb"(?:elif|else|except|finally)\b")
+_COMPARED = 200
+"""Bytes at the start or end of two files that show that they are versions of one."""
+
+_UNREADABLE = -2
+"""The column of a line that is not valid Python."""
+
+_NOT_PYTHON = (UnreadableError, UnicodeDecodeError, RecursionError, IndexError, AssertionError)
+"""The errors raised for a text that is not grammatical, or too deep."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_CONTINUES = re.compile(rb"(?:elif|else|except|finally)\b")
 _PHYSICAL_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 _INDENTATION = re.compile(rb"([ \t\f]*)(\\(?:\r\n|\r|\n))?")
 
 
-class _ByLine(Generic[K, V]):
-    """What is known of lines: of many short ones and a few long ones, which a key typed in them replaces.
+class _LineCache(Generic[K, V]):
+    """A cache of many short lines and a few long ones, which a key typed in them replaces.
 
-    A logical line may be a table of a megabyte. *weigh* tells about how many bytes an entry takes.
+    A logical line may be a table of a megabyte. *weigh* returns about the bytes of an entry.
     """
 
     def __init__(self, weigh: Callable[[K, V], int]) -> None:
-        self._of_short = WeighedDict[K, V](16 * MEGABYTE, weigh)
-        self._of_long = WeighedDict[K, V](2 * MEGABYTE, weigh)
+        self._short = WeighedDict[K, V](16 * MEGABYTE, weigh)
+        self._long = WeighedDict[K, V](2 * MEGABYTE, weigh)
 
     def like(self, text: bytes) -> WeighedDict[K, V]:
-        """What is known of lines as long as *text*."""
-        return self._of_short if len(text) <= _LONG_LINE else self._of_long
+        """The cache of lines as long as *text*."""
+        return self._short if len(text) <= _LONG_LINE else self._long
 
 
 class FileCheck(WholeTextCheck):
-    """The compiler's checks of a version of Python. What it remembers never changes an answer."""
+    """The compiler's checks of a version of Python. Its caches never change an answer."""
 
     halves = MappingProxyType({b":": b"=", b"*": b"*=", b"=": b"="})
-    spelt_behind = SPELT_BEHIND
+    spelt_after = (b"__future__", b"nonlocal")
 
     def __init__(self, version: PythonVersion) -> None:
         self._version = version
-        self._known = _ByLine[bytes, tuple[bytes, int]](lambda text, found: 200 + len(text) + len(found[0]))
-        self._parsed = _ByLine[tuple[bytes, bool], ParsedLine](lambda key, _: 500 + _NODES * len(key[0]))
+        self._lines = _LineCache[bytes, tuple[bytes, int]](lambda text, line: 200 + len(text) + len(line[0]))
+        self._parsed = _LineCache[tuple[bytes, bool], ParsedLine](
+            lambda key, _: 500 + _NODE_BYTES * len(key[0])
+        )
         self._scopes: BoundedDict[tuple[bytes, object], list[Fault]] = BoundedDict(_MOST_SCOPES)
         self._recent: list[FileVersion] = []
-        self._read = 0  # lines, since a version was remembered
+        self._lines_read = 0  # since a version was kept
 
     def faults(self, data: bytes) -> list[Fault]:
-        """What the compiler has against the file *data*, which is grammatical; nothing if it is not."""
+        """The compiler's faults in the file *data*; none if that is not grammatical."""
         future = b"annotations" in data and self._has_annotations_feature(data)
         stretches = self._stretches(data, future=future)
-        told = [chunk for stretch in stretches for chunk in stretch.told()]
-        if any(chunk.declares for chunk in told):
+        notable = [chunk for stretch in stretches for chunk in stretch.notable_chunks()]
+        if any(chunk.declares for chunk in notable):
             lines = [
-                LogicalLine(c.start + line.start, c.start + line.end, line.column)
+                LogicalLine(chunk.start + line.start, chunk.start + line.end, line.column)
                 for stretch in stretches
-                for c in stretch.all()
-                for line in c.lines
+                for chunk in stretch.all()
+                for line in chunk.lines
             ]
-            found = list(self._visited(data, lines, future=future)[0])
+            faults = list(self._visited(data, lines, future=future)[0])
         else:
-            found = [fault.moved(c.start) for c in told for fault in c.faults]
-        return [*found, *self._late_futures(data, told)]
+            faults = [fault.moved(chunk.start) for chunk in notable for fault in chunk.faults]
+        return [*faults, *self._import_faults(data, notable)]
 
     def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
         """As in `WholeTextCheck`."""
@@ -102,87 +131,83 @@ class FileCheck(WholeTextCheck):
 
     def spelt(self, statement: bytes) -> Iterator[bytes]:
         """As in `WholeTextCheck`."""
-        return spelt(statement)
+        return _known_names_after(statement)
 
     def _stretches(self, data: bytes, *, future: bool) -> list[Stretch]:
-        """The chunks of *data*; those of the last version of the file are used where the text is the same.
+        """The chunks of *data*, with those of the last version of the file where the text is the same.
 
-        Those that were read before an interruption are a version without the rest.
+        After an interruption, the chunks read so far are kept as a version without the rest.
         """
         last = self._version_of(data)
         known = last if last.future is future else NO_VERSION
         continuation = Continuation(known, data)
-        found: list[Stretch] = []
+        stretches: list[Stretch] = []
         fresh: list[Chunk] = []
-        position = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        position = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
         try:
             while position < len(data):
                 checkpoint()
-                stays = continuation.stays(position)
-                if stays is None:
-                    position = self._add_chunk(data, position, fresh, continuation.edited, future=future)
-                    self._read += len(fresh[-1].lines)
+                unchanged = continuation.unchanged_from(position)
+                if unchanged is None:
+                    fresh.append(self._chunk(data, position, continuation.edited, future=future))
+                    position = fresh[-1].end
+                    self._lines_read += len(fresh[-1].lines)
                     continue
-                found += [Stretch.of(fresh), stays] if fresh else [stays]
+                stretches += [Stretch.of(fresh), unchanged] if fresh else [unchanged]
                 fresh = []
-                position = stays.end
+                position = unchanged.end
         except Interrupted:
-            read = together([*found, Stretch.of(fresh)])
+            read = together([*stretches, Stretch.of(fresh)])
             if len(read.chunks) > len(known.chunks.chunks):
-                self._remember(FileVersion(data, future, read), last)
+                self._keep(FileVersion(data, future, read), last)
             raise
-        found += [Stretch.of(fresh)] if fresh else []
-        if self._read > len(known.chunks.chunks):
-            self._remember(FileVersion(data, future, together(found)), last)
-        return found
+        stretches += [Stretch.of(fresh)] if fresh else []
+        if self._lines_read > len(known.chunks.chunks):
+            self._keep(FileVersion(data, future, together(stretches)), last)
+        return stretches
 
-    def _remember(self, version: FileVersion, last: FileVersion) -> None:
+    def _keep(self, version: FileVersion, last: FileVersion) -> None:
         """Keep *version* in the place of *last*. It costs as much as reading a line for each chunk."""
-        self._read = 0
+        self._lines_read = 0
         others = [known for known in self._recent if known is not last]
         self._recent = [version, *others][:_MOST_FILES]
 
     def _version_of(self, data: bytes) -> FileVersion:
-        """The file checked lately that is most likely another version of *data*."""
-        for side in (slice(_LOOKED_AT), slice(-_LOOKED_AT, None)):
+        """The recent file that is most likely another version of *data*, as it starts or ends alike."""
+        for side in (slice(_COMPARED), slice(-_COMPARED, None)):
             for known in self._recent:
                 if known.data[side] == data[side]:
                     return known
         return NO_VERSION
 
-    def _add_chunk(
-        self, data: bytes, position: int, found: list[Chunk], edited: Edited | None, *, future: bool
-    ) -> int:
-        """Add the chunk that begins at *position* to *found*; where it ends."""
-        start = position
+    def _chunk(self, data: bytes, start: int, edited: EditedChunk | None, *, future: bool) -> Chunk:
+        """The chunk at *start*; *edited* is its last version, if known."""
         lines = edited.lines_before() if edited else []
         position = start + lines[-1].end if lines else start
-        behind = edited.lines_behind() if edited else {}
+        unchanged = edited.lines_after() if edited else {}
         readable = True
         while position < len(data):
-            if lines and edited and position in behind:
-                lines += edited.moved(behind[position], start)
-                position = edited.chunk.end + edited.stay.shift
+            if lines and edited and position in unchanged:
+                lines += edited.moved(unchanged[position], start)
+                position = edited.new_end
                 break
             column, end = self._line(data, position)
             readable = readable and column != _UNREADABLE
             if column >= 0 or column == _UNREADABLE:
                 column = max(column, 0)
-                if lines and not column and not _GOES_ON.match(data, position):
+                if lines and not column and not _CONTINUES.match(data, position):
                     break
                 lines.append(LogicalLine(position - start, end - start, column))
             position = end
-        text = data[start:position]
-        faults, futures, declares = self._visited(text, lines, future=future)
-        found.append(Chunk(start, position, tuple(lines), tuple(faults), tuple(futures), declares, readable))
-        return position
+        faults, futures, declares = self._visited(data[start:position], lines, future=future)
+        return Chunk(start, position, tuple(lines), tuple(faults), tuple(futures), declares, readable)
 
     def _line(self, data: bytes, start: int) -> tuple[int, int]:
         """The column of the logical line at *start*, -1 if it is blank, and its end."""
         physical = _PHYSICAL_LINE.match(data, start)
         assert physical is not None
         text = physical.group()
-        known = self._known.like(text).get(text)
+        known = self._lines.like(text).get(text)
         if known is not None and (not known[0] or data.startswith(known[0], start)):
             return known[1], start + len(known[0] or text)
         end_if_data = end_of_data(data, start)
@@ -194,13 +219,13 @@ class FileCheck(WholeTextCheck):
             return _UNREADABLE, physical.end()
         column = -1 if len(tokens) == 1 else _column(data, start)
         if data[end - 1 : end] in (b"\n", b"\r"):  # else the line may be longer in another file
-            self._known.like(text)[text] = (b"" if end == physical.end() else data[start:end]), column
+            self._lines.like(text)[text] = (b"" if end == physical.end() else data[start:end]), column
         return column, end
 
     def _visited(
         self, data: bytes, lines: Sequence[LogicalLine], *, future: bool
     ) -> tuple[list[Fault], list[Span], bool]:
-        """What is wrong with *lines*, their imports of features, and whether their block declares names."""
+        """The faults of *lines*, their imports of features, and True if their block declares names."""
         declares = b"global" in data or b"nonlocal" in data
 
         def parsed(line: LogicalLine, may_be_case: bool) -> ParsedLine:
@@ -208,77 +233,78 @@ class FileCheck(WholeTextCheck):
                 return ParsedLine(b"", None, ())
             return self._parse(data[line.start : line.end], may_be_case=may_be_case)
 
-        def remembered(start: int, end: int, key: object, make: Callable[[], list[Fault]]) -> list[Fault]:
-            place = blake2b(data[start:end], digest_size=20).digest(), key
-            found = self._scopes.get(place)
-            if found is None:
-                found = self._scopes[place] = make()
-            return found
+        def cached(start: int, end: int, key: object, make: Callable[[], list[Fault]]) -> list[Fault]:
+            text_key = blake2b(data[start:end], digest_size=20).digest(), key
+            faults = self._scopes.get(text_key)
+            if faults is None:
+                faults = self._scopes[text_key] = make()
+            return faults
 
-        rules = StatementRules(self._version, Source(data, lines, parsed, remembered), future=future)
+        rules = StatementRules(self._version, Source(data, lines, parsed, cached), future=future)
         try:
             rules.visit_file()
-        except _NO_PYTHON:
+        except _NOT_PYTHON:
             return [], [], False
-        return rules.found, rules.futures, rules.declares
+        return rules.faults, rules.futures, rules.declares
 
     def _parse(self, text: bytes, *, may_be_case: bool) -> ParsedLine:
         key = text, may_be_case
-        parsed = self._parsed.like(text)
-        found = parsed.get(key)
-        if found is None:
-            found = parsed[key] = parse_line(tokens_of_line(text)[0], may_be_case=may_be_case)
-        return found
+        cache = self._parsed.like(text)
+        parsed = cache.get(key)
+        if parsed is None:
+            parsed = cache[key] = parse_line(tokens_of_line(text)[0], may_be_case=may_be_case)
+        return parsed
 
     def _has_annotations_feature(self, data: bytes) -> bool:
-        """Whether *data* begins with an import of the feature that leaves annotations unevaluated."""
-        return any(name.name == "annotations" for name, _ in self._head(data)[0])
+        """True if the head of *data* imports the feature that leaves annotations unevaluated."""
+        return any(name.name == "annotations" for name, _ in self._features(data)[0])
 
-    def _head(self, data: bytes) -> tuple[list[tuple[Name, int]], int]:
-        """The features that the head of *data* imports, with the line of each, and where the head ends."""
+    def _features(self, data: bytes) -> tuple[list[tuple[Name, int]], int]:
+        """The features that the head of *data* imports, with the offsets of their lines, and its end."""
         features: list[tuple[Name, int]] = []
-        position = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-        first = True
+        position = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+        is_first = True
         while position < len(data):
             column, end = self._line(data, position)
             if column >= 0:
                 try:
                     line = self._parse(data[position:end], may_be_case=False)
-                except _NO_PYTHON:
+                except _NOT_PYTHON:
                     break
                 if line.head is not None:
                     break
                 for statement in line.statements:
                     if isinstance(statement, Import) and statement.is_of_features(self._version):
                         features += [(name, position) for name in statement.read]
-                    elif not (first and isinstance(statement, Evaluation) and _is_docstring(statement)):
+                    elif not (is_first and isinstance(statement, Evaluation) and _is_docstring(statement)):
                         return features, position + 1
-                    first = False
+                    is_first = False
             position = end
         return features, position
 
-    def _late_futures(self, data: bytes, chunks: Sequence[Chunk]) -> list[Fault]:
-        """What is wrong with the imports of features: those behind the head, and what is no feature."""
+    def _import_faults(self, data: bytes, chunks: Sequence[Chunk]) -> list[Fault]:
+        """The faults of imports of features: unknown ones, and those after the head of the file."""
         if not any(chunk.futures for chunk in chunks):
             return []
-        features, end = self._head(data)
-        found: list[Fault] = []
+        features, head_end = self._features(data)
+        faults: list[Fault] = []
         for name, line in features:
             if name.name not in FEATURES:
-                begun, rest = feature_like(name.name)
-                span = line + name.span[0], line + name.span[0] + begun
+                size, rest = feature_like(name.name)
+                span = line + name.span[0], line + name.span[0] + size
                 message = f"future feature {name.name} is not defined"
-                found.append(Fault(message, (span,), local=False, goes_on=rest))
+                faults.append(Fault(message, (span,), local=False, goes_on=rest))
         for chunk in chunks:
-            for a, b in chunk.futures:
-                if chunk.start + a >= end:
+            for start, end in chunk.futures:
+                if chunk.start + start >= head_end:
                     message = "from __future__ imports must occur at the beginning of the file"
-                    found.append(Fault(message, ((chunk.start + a, chunk.start + b),), local=False))
-        return found
+                    span = chunk.start + start, chunk.start + end
+                    faults.append(Fault(message, (span,), local=False))
+        return faults
 
 
 def _is_docstring(statement: Evaluation) -> bool:
-    """Whether *statement* is a string, perhaps in parentheses."""
+    """True if *statement* is a string, perhaps in parentheses."""
     if statement.has_word:
         return False
     (node,) = statement.parts
@@ -288,7 +314,7 @@ def _is_docstring(statement: Evaluation) -> bool:
 
 
 def _column(data: bytes, start: int) -> int:
-    """The column of the line at *start*; a backslash ends its indentation, unless it is in column 0."""
+    """The column of the line at *start*. A backslash ends its indentation, unless that is in column 0."""
     column = 0
     while True:
         match = _INDENTATION.match(data, start)
@@ -298,3 +324,30 @@ def _column(data: bytes, start: int) -> int:
         if match[2] is None or column:
             return column
         start = match.end()
+
+
+def feature_like(name: str) -> tuple[int, bytes]:
+    """The number of bytes of *name* with which a feature starts, and the rest of that feature.
+
+    If none starts so, the rest is a whole feature after a space.
+    """
+    for size in range(len(name), 0, -1):
+        feature = min((feature for feature in FEATURES if feature.startswith(name[:size])), default="")
+        if feature:
+            return size, feature[size:].encode()
+    return 0, b" annotations"
+
+
+def _known_names_after(statement: bytes) -> Iterator[bytes]:
+    """The texts that complete a feature, or `__class__` after `nonlocal`, at the end of *statement*."""
+    names = [name.encode() for name in sorted(FEATURES)]
+    begun = _FEATURE.search(statement)
+    if begun is None:
+        names = [CLASS.encode()]
+        begun = _NONLOCAL.search(statement)
+    if begun is None:
+        return
+    space = b" " if statement.endswith((b"import", b"nonlocal")) else b""
+    rests = [space + name[len(begun[1]) :] for name in names if name.startswith(begun[1])]
+    yield from rests
+    yield from (b"%s,%s" % (rest, name) for rest in rests[:1] for name in names if len(names) > 1)

@@ -1,1 +1,1 @@
-"""The names known at a cursor, and how well a continuation fits them."""
+"""Names in Python code: their role at a cursor, and how well a continuation fits the known ones."""

@@ -1,7 +1,7 @@
-"""Tells where a piece of Python code ends: in a string, behind a dot, where a name is used or bound.
+"""A cheap scan of Python code: the state at its end, and the role that a name there would have.
 
-Much less than the grammar, and cheap: it knows words, brackets and strings, and never fails. What is unclear
-is `Place.OPEN`, where any name may stand.
+It knows far less than the grammar: words, brackets and strings. It never fails. Where the role of a name is
+unclear, it is `NameRole.OPEN`, which allows any name.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from functools import lru_cache
 from keyword import kwlist
 
 
-class Place(Enum):
-    """What a name would be where it begins."""
+class NameRole(Enum):
+    """The role of a name at its first byte."""
 
     OPEN = auto()
-    """Anything: it is bound there, or nothing can be known."""
+    """Any role: the name is bound there, or its role is unknown."""
     USE = auto()
-    """A use of what is visible."""
+    """A use of a visible name."""
     START = auto()
     """The first word of a statement: a use, unless an assignment follows."""
     ELEMENT = auto()
@@ -29,14 +29,14 @@ class Place(Enum):
     ARGUMENT = auto()
     """The first word of an argument: a use, or the name of a keyword argument."""
     ATTRIBUTE = auto()
-    """An attribute of what stands before the dot."""
+    """An attribute of the value before the dot."""
     IMPORTED = auto()
-    """A name of the module that it is imported from."""
+    """A name of the module from which it is imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """An open bracket; *callee* is what is called with it, *binds* whether it holds parameters."""
+    """An open bracket. It calls *callee*, if that is not empty; one that *binds* holds parameters."""
 
     sign: bytes
     callee: bytes = b""
@@ -46,13 +46,13 @@ class Bracket:
 KEYWORDS = frozenset(word.encode() for word in (*kwlist, "match", "case"))
 VALUES = frozenset([b"None", b"True", b"False"])
 UNKNOWN = b"()"
-"""The chain of a value that no name tells, such as that of a call."""
+"""The chain of a value without a name, such as that of a call."""
 
 FAR = 4_000
-"""Bytes before a place within which a statement is looked for from which to read."""
+"""Bytes before the end of some code within which a statement is searched from which to scan."""
 
 STRINGS_WITHIN = 200_000
-"""Up to this offset in a file it is told whether a place is in a string of several lines."""
+"""The largest offset in a file at which strings of several lines are detected."""
 
 _BIND_NEXT = frozenset([b"def", b"class", b"as", b"import", b"global", b"nonlocal", b"for", b"lambda"])
 _BIND_MANY = frozenset([b"import", b"global", b"nonlocal", b"for", b"lambda", b"from import"])
@@ -79,18 +79,18 @@ _CLOSING = frozenset([b")", b"]", b"}"])
 
 @dataclass(frozen=True, slots=True)
 class CodeState:
-    """What is known behind some code.
+    """The lexical state at the end of some code.
 
     Attributes:
-        quote: the string or comment that its end is in, by how it began; empty in code.
-        word: the word that is begun.
-        chain: the names with dots that end before it, such as `self.items.`; empty where there are none,
-            `UNKNOWN` or more behind it where they hang on something else.
-        last: the sign or keyword before them; empty at the start of a statement.
-        clause: the keyword that says what names are there, such as `for` up to its `in`.
-        module: what a `from` names.
+        quote: the opening quotes of the string, or the sign of the comment, around the end; empty in code.
+        word: the word that the code ends with.
+        chain: the names with dots before that word, such as `self.items.`. It is empty if there are none, and
+            starts with `UNKNOWN` if they are attributes of another value.
+        last: the sign or keyword before the chain; empty at the start of a statement.
+        clause: the keyword that decides the role of names, such as `for` up to its `in`.
+        module: the module after `from`.
         head: the first word of the statement.
-        brackets: those that are open, the innermost last.
+        brackets: the open brackets, the innermost last.
     """
 
     quote: bytes = b""
@@ -103,46 +103,46 @@ class CodeState:
     brackets: tuple[Bracket, ...] = ()
 
     @property
-    def place(self) -> Place:
-        """What the begun word, or one that begins here, would be."""
+    def role(self) -> NameRole:
+        """The role of the word at the end, or of one that starts there."""
         if (
             self.quote
             or self.word[:1].isdigit()
             or self.clause == b"from"
             or self.head in (b"case", b"import")
         ):
-            return Place.OPEN
+            return NameRole.OPEN
         if self.clause == b"from import":
-            return Place.OPEN if self.chain else Place.IMPORTED
+            return NameRole.OPEN if self.chain else NameRole.IMPORTED
         if self.chain:
             is_attribute = self.chain.endswith(b".") and not self.chain[:1].isdigit()
-            return Place.ATTRIBUTE if is_attribute and self.chain != UNKNOWN + b"." else Place.OPEN
-        return Place.OPEN if self.clause else self._place_of_name()
+            return NameRole.ATTRIBUTE if is_attribute and self.chain != UNKNOWN + b"." else NameRole.OPEN
+        return NameRole.OPEN if self.clause else self._role_of_name()
 
-    def _place_of_name(self) -> Place:
+    def _role_of_name(self) -> NameRole:
         if not self.brackets:
             is_target = self.last == b"," and self.head not in KEYWORDS
-            return Place.START if not self.last or is_target else Place.USE
+            return NameRole.START if not self.last or is_target else NameRole.USE
         inner = self.brackets[-1]
         if inner.binds:
-            return Place.OPEN if self.last in (b"(", b",", b"*", b"**") else Place.USE
+            return NameRole.OPEN if self.last in (b"(", b",", b"*", b"**") else NameRole.USE
         if inner.callee and self.last in (b"(", b","):
-            return Place.ARGUMENT
-        return Place.ELEMENT if self.last in (b"(", b"[", b"{", b",") else Place.USE
+            return NameRole.ARGUMENT
+        return NameRole.ELEMENT if self.last in (b"(", b"[", b"{", b",") else NameRole.USE
 
     @property
     def owner(self) -> bytes:
-        """The names with dots of whose value an attribute would be; empty if it is no chain of names."""
+        """The names with dots of the value that has the attribute here; empty if it has no name."""
         return b"" if self.chain.startswith(UNKNOWN) else self.chain[:-1]
 
     @property
     def callee(self) -> bytes:
-        """What is called, by its names with dots, if the end is right in the brackets of a call."""
+        """The names with dots of the called function, if the innermost bracket is that of a call."""
         callee = self.brackets[-1].callee if self.brackets else b""
         return b"" if callee.startswith(UNKNOWN) else callee
 
     def feed(self, code: bytes) -> CodeState:
-        """The state behind *code* as well. O(len(code))."""
+        """The state after *code* as well. O(len(code))."""
         state, offset = self, 0
         while offset < len(code):
             if state.quote:
@@ -158,7 +158,7 @@ class CodeState:
         return state
 
     def after(self, piece: bytes) -> CodeState:
-        """The state behind one more piece, the end being in code."""
+        """The state after one more piece; only for a state in code."""
         if is_word(piece):
             return replace(self, word=self.word + piece)
         if piece[:1] in (b'"', b"'"):
@@ -176,11 +176,11 @@ class CodeState:
         return ended._after_sign(piece)
 
     def is_prefix(self, piece: bytes) -> bool:
-        """Whether the begun word belongs to the string that *piece* begins, if it does."""
+        """True if *piece* opens a string and the word is its prefix."""
         return piece[:1] in (b'"', b"'") and _PREFIX.match(self.word) is not None
 
     def ended(self) -> CodeState:
-        """The state behind the begun word, once something follows that ends it."""
+        """The state after the word, once another piece ends it."""
         word = self.word
         if self.clause == b"from" and word != b"import":
             return replace(self, word=b"", module=self.module + word)
@@ -191,7 +191,7 @@ class CodeState:
 
     def _after_keyword(self, word: bytes) -> CodeState:
         head = self.head or word
-        if self.clause == b"from import":  # the name behind `as` is a new one
+        if self.clause == b"from import":  # the name after `as` is a new one
             return replace(self, word=b"", chain=UNKNOWN)
         if head == b"from":
             clause = b"from import" if word == b"import" else b"from"
@@ -219,40 +219,40 @@ class CodeState:
 
 def first_piece(code: bytes, offset: int) -> bytes:
     """The word, white space or sign that *code* has at *offset*."""
-    found = _PIECE.match(code, offset)
-    assert found is not None
-    return found[0]
+    piece = _PIECE.match(code, offset)
+    assert piece is not None
+    return piece[0]
 
 
 def is_word(piece: bytes) -> bool:
-    """Whether *piece*, as a whole one, is a name, a keyword or a number."""
+    """True if *piece*, a whole one, is a name, a keyword or a number."""
     return piece[:1].isalnum() or piece[0] == 0x5F or piece[0] >= 0x80
 
 
-def near_start(left: bytes) -> int:
-    """Where to begin to read *left* so as to know what its end is: at its last definition or import.
+def reading_start(left: bytes) -> int:
+    """The offset from which to scan *left* for the state at its end: its last definition or import.
 
-    Not within a string of several lines, such as a long docstring, but before it.
+    An offset in a string of several lines, such as a long docstring, is replaced by one before the string.
     """
     far = max(0, len(left) - FAR)
-    begin = max((found.start() for found in _STARTS.finditer(left, far)), default=-1)
-    if begin < 0:
-        begin = left.find(b"\n", far) + 1 if far else 0
-    if begin > STRINGS_WITHIN or not any(left.count(quote, 0, begin) % 2 for quote in _LONG_QUOTES):
-        return begin
-    strings = _long_strings(left[:begin])
-    return _start_outside(left, strings) if strings and strings[-1].stop == begin else begin
+    start = max((statement.start() for statement in _STARTS.finditer(left, far)), default=-1)
+    if start < 0:
+        start = left.find(b"\n", far) + 1 if far else 0
+    if start > STRINGS_WITHIN or not any(left.count(quote, 0, start) % 2 for quote in _LONG_QUOTES):
+        return start
+    strings = _long_strings(left[:start])
+    return _start_outside(left, strings) if strings and strings[-1].stop == start else start
 
 
 def _start_outside(left: bytes, strings: Sequence[range]) -> int:
-    """The last definition or import of *left* before the last of *strings* and in none of them.
+    """The offset of the last definition or import before the last of *strings*, and in none of them.
 
-    Without one nearby, a place so far before it, also in none of them.
+    Without one nearby, a line start at that distance, also in none of them.
     """
     opened = strings[-1].start
     far = max(0, opened - FAR)
     near = strings[bisect_left(strings, far, key=lambda string: string.stop) : -1]
-    starts = [found.start() for found in _STARTS.finditer(left, far, opened)]
+    starts = [statement.start() for statement in _STARTS.finditer(left, far, opened)]
     outside = (start for start in reversed(starts) if not any(start in string for string in near))
     line = left.find(b"\n", far, opened) + 1 if far else 0
     around = next((string.stop for string in near if line in string), line)
@@ -261,7 +261,7 @@ def _start_outside(left: bytes, strings: Sequence[range]) -> int:
 
 @lru_cache(maxsize=8)
 def _long_strings(code: bytes) -> tuple[range, ...]:
-    """The strings in triple quotes of *code*; one that its end is in goes on to there. O(len(code))."""
+    """The strings in triple quotes of *code*; an open one extends to the end. O(len(code))."""
     strings, end = list[range](), 0
     while (quote := _QUOTE.search(code, end)) is not None:
         ending = _STRING_END[quote[0]].match(code, quote.end())
@@ -272,6 +272,6 @@ def _long_strings(code: bytes) -> tuple[range, ...]:
 
 
 @lru_cache(maxsize=2)
-def state_behind(left: bytes) -> CodeState:
-    """The state at the end of *left*, as what is near it says. Remembered, as each text at a cursor asks."""
-    return CodeState().feed(left[near_start(left) :])
+def state_at_end(left: bytes) -> CodeState:
+    """The state at the end of *left*, by the code near it. Cached, as all texts at a cursor need it."""
+    return CodeState().feed(left[reading_start(left) :])

@@ -1,16 +1,23 @@
-"""The names that are known at a cursor, as sets that can be asked for beginnings of names as well."""
+"""The names that are known at a cursor, as sets that can be searched by prefix as well."""
 
 from __future__ import annotations
 
+import builtins
+import keyword
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["visible", "attributes", "keywords", "imports"]
+NameKind = Literal["visible", "attributes", "keywords", "imports"]
 
-Wanted = tuple[Kind, bytes]
+NameQuery = tuple[NameKind, bytes]
 """A kind of names, and the name of the value, the function or the module that has them."""
+
+BUILTIN_NAMES = frozenset(
+    name.encode() for name in (*dir(builtins), *keyword.kwlist, *keyword.softkwlist, "self", "cls")
+)
+"""The names that need not be defined in a file: keywords, builtins, and the usual names of an object."""
 
 
 class NameSet:
@@ -32,23 +39,23 @@ class NameSet:
         return f"NameSet({self._sorted!r})"
 
     def has(self, word: bytes, is_whole: bool) -> bool:
-        """Whether *word* is one of the names or, unless it is *whole*, begins one. O(log len)."""
+        """True if *word* is one of the names or, unless it *is_whole*, the prefix of one. O(log len)."""
         if is_whole:
             return word in self._names
-        at = bisect_left(self._sorted, word)
-        return at < len(self._sorted) and self._sorted[at].startswith(word)
+        index = bisect_left(self._sorted, word)
+        return index < len(self._sorted) and self._sorted[index].startswith(word)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """What is known at a cursor; where something is missing, any name may stand.
+    """The names known at a cursor; where an entry is missing, any name is possible.
 
     Attributes:
-        visible: the names that may be used.
-        attributes: of values, by the names with dots that tell them, such as `self.items`.
-        keywords: the names of arguments of what is called, by its names with dots.
-        imports: the names of modules, by what is written behind `from`.
-        functions: those of the attributes that are functions, by their owners; of visible names by no name.
+        visible: the names that can be used.
+        attributes: those of values, by the names with dots of these, such as `self.items`.
+        keywords: the names of arguments of functions, by the names with dots of these.
+        imports: the names of modules, by the text after `from`.
+        functions: attributes that are functions, by their owners; visible functions by the empty name.
     """
 
     visible: NameSet | None = None
@@ -58,6 +65,6 @@ class KnownNames:
     functions: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict, hash=False)
 
     def has_function(self, chain: bytes) -> bool:
-        """Whether *chain*, a name or names with dots, is known to be a function."""
+        """True if *chain*, a name or names with dots, is known to be a function."""
         owner, dot, name = chain.rpartition(b".")
         return bool(owner or not dot) and name in self.functions.get(owner, ())

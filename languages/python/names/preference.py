@@ -1,6 +1,6 @@
 """Scores how badly a continuation of code fits the names that are known at the cursor.
 
-A preference and no law: a name may be bound in a way that nobody has foreseen.
+It is a preference, not a rule, as a name may be bound in an unforeseen way.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from fimlsp.languages.python.names.code_state import KEYWORDS, CodeState, Place, first_piece, is_word
-from fimlsp.languages.python.names.known_names import Kind, KnownNames, NameSet, Wanted
-from fimlsp.languages.python.suggested.builtin_names import BUILTIN_NAMES
+from fimlsp.languages.python.names.code_state import KEYWORDS, CodeState, NameRole, first_piece, is_word
+from fimlsp.languages.python.names.known_names import BUILTIN_NAMES, KnownNames, NameKind, NameQuery, NameSet
 
 UNKNOWN_NAME = 3.0
-"""Nats by which a name counts less that should be known and is not."""
+"""Nats subtracted for a name that should be known and is not."""
 
 DOUBTFUL_NAME = 1.0
-"""The same, where the code that follows may still bind it."""
+"""The same, where later code may still bind it."""
 
 SURE = math.log(0.9)
-"""The log-probability from which a model may know better than what was looked up."""
+"""The log-probability from which the model is trusted more than the known names."""
 
 NEAR = 1_000
-"""Bytes before the cursor whose words are known, as they may be newer than what was looked up."""
+"""Bytes before the cursor whose words count as known, as they may be newer than the known names."""
 
 WINDOW = 16_000
-"""Bytes around the cursor whose attributes and keyword arguments are known."""
+"""Bytes around the cursor whose attributes and keyword arguments count as known."""
 
 LINE_END = b"\n"
 
@@ -44,22 +43,23 @@ _ENDS_STATEMENT = re.compile(rb"[ \t]*(?:[\n;#]|\Z)")
 
 
 class NamePreference:
-    """How well continuations suit between *left*, behind which the code is as *behind* says, and *right*.
+    """Scores continuations between *left*, which ends with *state*, and *right*.
 
-    *known* is asked at each name, as more may be known by then. `missed` is what it did not tell.
+    *known* is called at each name, as more names may be known by then. `missed` has the queries that these
+    did not answer.
     """
 
-    def __init__(self, left: bytes, right: bytes, behind: CodeState, known: Callable[[], KnownNames]) -> None:
-        self.missed = dict[Wanted, None]()
+    def __init__(self, left: bytes, right: bytes, state: CodeState, known: Callable[[], KnownNames]) -> None:
+        self.missed = dict[NameQuery, None]()
         self._known = known
-        self._around = left[-WINDOW : len(left) - len(behind.word)], right[:WINDOW]
-        self._states = {b"": behind}
+        self._around = left[-WINDOW : len(left) - len(state.word)], right[:WINDOW]
+        self._states = {b"": state}
         self._words: frozenset[bytes] | None = None
         self._keywords: NameSet | None = None
         self._attributes = dict[bytes, NameSet]()
 
     def misfit(self, text: bytes, continuation: bytes) -> float:
-        """By how many nats *continuation* behind *text* should count less."""
+        """The nats to subtract for *continuation* after *text*."""
         state, worst, offset = self._state(text), 0.0, 0
         if state.quote:
             return 0.0
@@ -74,9 +74,9 @@ class NamePreference:
         return max(worst, self._word(state, text, is_whole=False)) if state.word else worst
 
     def first_misfit(self, tokens: Iterable[tuple[bytes, float]]) -> int | None:
-        """The offset of the first of *tokens*, with their log-probabilities, that no known name allows.
+        """The offset of the first of *tokens*, given with log-probabilities, that fits no known name.
 
-        What is sure all the same may stand. None if all may.
+        None if all fit, or are `SURE`.
         """
         text = b""
         for token, log_probability in tokens:
@@ -86,30 +86,30 @@ class NamePreference:
         return None
 
     def is_left_uncalled(self, text: bytes) -> bool:
-        """Whether *text* ends with a function that has no use there unless it is called."""
+        """True if *text* ends with a function that is useless there unless it is called."""
         state = self._state(text)
         return bool(state.word) and not state.quote and self._uncalled(state.ended(), b"\n") >= UNKNOWN_NAME
 
     def _state(self, text: bytes) -> CodeState:
         state = self._states.get(text)
         if state is None:
-            begun = max((each for each in self._states if text.startswith(each)), key=len)
-            state = self._states[text] = self._states[begun].feed(text[len(begun) :])
+            prefix = max((known for known in self._states if text.startswith(known)), key=len)
+            state = self._states[text] = self._states[prefix].feed(text[len(prefix) :])
         return state
 
     def _ended(self, state: CodeState, text: bytes, code: bytes, offset: int) -> float:
-        """How badly the name suits that ends before *offset* of *code*, where *state* is reached."""
+        """The misfit of the name that ends at *offset* of *code*, where *state* is reached."""
         worst = self._word(state, text, is_whole=True) if state.word else 0.0
         ended = state.ended() if state.word else state
         if ended.chain and b"." not in ended.chain and not code[offset : offset + 1].isspace():
             name = replace(ended, chain=b"", word=ended.chain)
-            worst = max(worst, self._name_before(name, text, code, offset))
+            worst = max(worst, self._ended_name(name, text, code, offset))
         return max(worst, self._uncalled(ended, code[offset:])) if ended.chain else worst
 
     def _uncalled(self, ended: CodeState, following: bytes) -> float:
-        """How badly it suits that the names before *following* are not called, if they are a function's.
+        """The misfit of a function at *ended* that *following* does not call.
 
-        Where the text ends or its line, what stands right of the cursor follows.
+        At the end of the text or its line, the text right of the cursor follows.
         """
         if following == LINE_END:
             following = self._around[1] or following
@@ -125,40 +125,41 @@ class NamePreference:
             return UNKNOWN_NAME
         return DOUBTFUL_NAME if ended.last in (b"=", b"return") and not ended.brackets else 0.0
 
-    def _name_before(self, state: CodeState, text: bytes, code: bytes, offset: int) -> float:
-        """How badly the word of *state* suits, now that it is seen in *code* what follows it."""
-        word, place = state.word, state.place
-        if place is Place.ARGUMENT and _NAMES_ARGUMENT.match(code, offset):
-            keywords = self._found("keywords", state.callee)
+    def _ended_name(self, state: CodeState, text: bytes, code: bytes, offset: int) -> float:
+        """The misfit of the word at *state*, by the code after it, from *offset* of *code*."""
+        word, role = state.word, state.role
+        if role is NameRole.ARGUMENT and _NAMES_ARGUMENT.match(code, offset):
+            keywords = self._looked_up("keywords", state.callee)
             return UNKNOWN_NAME if keywords is not None and word not in keywords else 0.0
-        if place not in (Place.START, Place.ARGUMENT, Place.ELEMENT) or self._is_visible(word, text, True):
+        is_checked = role in (NameRole.START, NameRole.ARGUMENT, NameRole.ELEMENT)
+        if not is_checked or self._is_visible(word, text, True):
             return 0.0
-        if (place is Place.START and _BINDS.match(code, offset)) or code.startswith(b":=", offset):
+        if (role is NameRole.START and _BINDS.match(code, offset)) or code.startswith(b":=", offset):
             return 0.0
-        return DOUBTFUL_NAME if place is Place.ELEMENT else UNKNOWN_NAME
+        return DOUBTFUL_NAME if role is NameRole.ELEMENT else UNKNOWN_NAME
 
     def _word(self, state: CodeState, text: bytes, is_whole: bool) -> float:
-        """How badly the word of *state* suits, be it whole or only begun."""
+        """The misfit of the word at *state*, whole or as a prefix."""
         word = state.word
-        match state.place:
-            case Place.ATTRIBUTE if state.owner:
+        match state.role:
+            case NameRole.ATTRIBUTE if state.owner:
                 return self._attribute(state, is_whole)
-            case Place.IMPORTED:
-                names = self._found("imports", state.module)
+            case NameRole.IMPORTED:
+                names = self._looked_up("imports", state.module)
                 return 0.0 if names is None or names.has(word, is_whole) else UNKNOWN_NAME
-            case Place.USE:
+            case NameRole.USE:
                 return 0.0 if self._is_visible(word, text, is_whole) else UNKNOWN_NAME
-            case Place.ELEMENT if not is_whole:
+            case NameRole.ELEMENT if not is_whole:
                 return 0.0 if self._is_visible(word, text, is_whole) else DOUBTFUL_NAME
-            case Place.ARGUMENT if not is_whole and not self._is_visible(word, text, is_whole):
-                keywords = self._found("keywords", state.callee)
+            case NameRole.ARGUMENT if not is_whole and not self._is_visible(word, text, is_whole):
+                keywords = self._looked_up("keywords", state.callee)
                 if (self._keywords_nearby() if keywords is None else keywords).has(word, is_whole):
                     return 0.0
                 return DOUBTFUL_NAME if keywords is None else UNKNOWN_NAME
         return 0.0
 
     def _attribute(self, state: CodeState, is_whole: bool) -> float:
-        names = self._found("attributes", state.owner)
+        names = self._looked_up("attributes", state.owner)
         if names is None or names.has(state.word, is_whole):
             return 0.0
         if self._attributes_nearby(state.owner).has(state.word, is_whole):
@@ -175,9 +176,9 @@ class NamePreference:
         if self._words is None:
             self._words = frozenset(_WORD.findall(self._around[0][-NEAR:]))
         words = self._words.union(_WORD.findall(text))
-        return word in words if is_whole else any(each.startswith(word) and each != word for each in words)
+        return word in words if is_whole else any(known.startswith(word) and known != word for known in words)
 
-    def _found(self, kind: Kind, name: bytes) -> NameSet | None:
+    def _looked_up(self, kind: NameKind, name: bytes) -> NameSet | None:
         known = self._known()
         match kind:
             case "attributes":
@@ -191,14 +192,14 @@ class NamePreference:
         return names
 
     def _keywords_nearby(self) -> NameSet:
-        """The names of keyword arguments in calls around the cursor."""
+        """The names of keyword arguments in calls near the cursor."""
         if self._keywords is None:
             left, right = self._around
             self._keywords = NameSet(_KEYWORD_ARGUMENT.findall(left) + _KEYWORD_ARGUMENT.findall(right))
         return self._keywords
 
     def _attributes_nearby(self, owner: bytes) -> NameSet:
-        """The attributes of *owner* that are used or bound around the cursor."""
+        """The attributes of *owner* that are used or bound near the cursor."""
         if owner not in self._attributes:
             used = re.compile(rb"(?<![\w.])%b\.(%b)" % (re.escape(owner), _NAME))
             left, right = self._around

@@ -1,6 +1,6 @@
 """Case files of the Python grammar: one text a line, under the versions in which it is valid.
 
-`↵` is a line end. What stands before the first heading is valid in all versions. A heading like
+`↵` is a line end. Texts before the first heading are valid in all versions. A heading like
 `--- until 3.8, since 3.12 ---` names the versions of those below it, ends included; `invalid` is none.
 """
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from fimlsp.languages.python.fstrings.mode_stack import F_STRING_STYLES
+from fimlsp.languages.python.mode_stack import F_STRING_STYLES
 from fimlsp.languages.python.terminals import python_dfa
-from fimlsp.lexing.automata.shortest_words import ShortestWords
+from fimlsp.lexing.automata.paths import ShortestWords
 
 DFA = python_dfa()
 
@@ -19,8 +19,8 @@ def test_identifiers_are_those_of_unicode():
     for code in (*range(0xD800), *range(0xE000, 0x110000)):
         character = chr(code)
         data = character.encode()
-        begins = dfa.accepts[dfa.run(start, data)] == name
-        assert begins == (character.isidentifier() and character != "_"), code
+        starts = dfa.accepts[dfa.run(start, data)] == name
+        assert starts == (character.isidentifier() and character != "_"), code
         assert (dfa.run(inside, data) == inside) == ("a" + character).isidentifier(), code
 
 

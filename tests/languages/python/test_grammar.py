@@ -10,8 +10,8 @@ from functools import cache
 import pytest
 
 from fimlsp.languages.python import python
-from fimlsp.languages.python.fstrings.mode_stack import STRING_STARTS
 from fimlsp.languages.python.grammar import python_grammar
+from fimlsp.languages.python.mode_stack import STRING_STARTS
 from fimlsp.languages.python.terminals import python_terminals
 from fimlsp.languages.python.versions import (
     DEFAULT_VERSION,
@@ -31,12 +31,12 @@ from .grammar_cases import FILES, cases, versions_in
 BUDGETS = (0, 10, 20, 40, 80)
 FIXED = ("NEWLINE", "INDENT", "DEDENT", "FSTRING_", "FIELD_")
 UNGRAMMATICAL = {"SPACE", "NL", "COMMENT", "CONTINUATION", "BAD"}
-# What the grammar does not decide: escapes, characters, columns, and line ends that `tokenize` does not know.
+# Errors that the grammar does not decide: escapes, characters, columns, and line ends unknown to `tokenize`.
 LEXICAL = (
     *("unicode error", "value error", "ASCII literal", "use of tabs", "surrogates not allowed"),
     *("leading zeros", "Non-UTF-8"),
 )
-# What the grammar accepts and CPython rejects, by what CPython says.
+# Texts that the grammar accepts and CPython rejects, by the messages of CPython.
 DIFFERENCES = {
     (3, 8): {
         # It takes counting; later versions leave it to the compiler, and `ast.parse` accepts it.

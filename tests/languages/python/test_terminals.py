@@ -54,7 +54,7 @@ def kinds(text: str, mode: str = "code") -> list[str]:
 
 
 def parsed(text: str, mode: str = "eval") -> ast.AST | None:
-    """What CPython makes of an expression or a program, None if it rejects it."""
+    """The syntax tree by CPython of an expression or a program; None if it rejects that."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -255,7 +255,7 @@ def test_strings_are_those_of_cpython(prefix, quote, pieces, closed):
 
 
 def f_string_is_valid(text: str) -> bool:
-    """Whether modes and the order of a field's parts allow one f-string whose fields hold single names.
+    """True if modes and the order of a field's parts allow an f-string whose fields are single names.
 
     Examples with strings inside fields are given up.
     """

@@ -5,9 +5,8 @@ from functools import partial
 
 import pytest
 
-from fimlsp.languages.python.checks import Check, places_of_blocks
-from fimlsp.languages.python.grammar import START, grammar_text, python_grammar, switched_on
-from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion
+from fimlsp.languages.python.grammar import START, grammar_text, places_of_blocks, python_grammar, switched_on
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, Check, PythonVersion
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 

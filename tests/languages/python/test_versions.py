@@ -1,4 +1,4 @@
-"""What may stand at a cursor in each version of Python, confirmed by its interpreter if it is installed."""
+"""Middles in each version of Python, confirmed by its interpreter if that is installed."""
 
 import re
 from collections.abc import Iterator
@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from fimlsp.languages.python import python
-from fimlsp.languages.python.checks import Check
-from fimlsp.languages.python.versions import PYTHON_VERSIONS, PythonVersion, version_text
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, Check, PythonVersion, version_text
 from fimlsp.quotient.engine import Engine
 
 from ...quotient.interpreters import interpreter, judged

@@ -14,9 +14,8 @@ import pytest
 
 from fimlsp.languages.python.analysis import client
 from fimlsp.languages.python.analysis.client import Analysis
-from fimlsp.languages.python.analysis.jedi_names import find_names
-from fimlsp.languages.python.analysis.questions import MOST_BYTES, Cursor
-from fimlsp.languages.python.analysis.search_path import search_path
+from fimlsp.languages.python.analysis.jedi_names import find_names, search_path
+from fimlsp.languages.python.analysis.questions import MOST_BYTES, NamesCursor
 from fimlsp.languages.python.names.known_names import KnownNames
 
 WAIT_S = 60.0
@@ -39,12 +38,12 @@ def main():
 
 def cursor(marked, path=None, folders=()):
     left, right = marked.encode().split(b"<|>")
-    return Cursor(path, folders, left, right)
+    return NamesCursor(path, folders, left, right)
 
 
 def found(at):
-    question = at.question(at.wanted())
-    return {each.wanted: set(each.names) for each in find_names(question, lambda _: nullcontext())}
+    question = at.question(at.queries())
+    return {finding.query: set(finding.names) for finding in find_names(question, lambda _: nullcontext())}
 
 
 FOUND = [
@@ -59,7 +58,7 @@ FOUND = [
 ]
 
 
-# what is visible at a cursor where nothing of its block follows
+# names visible at a cursor at the end of its block
 VISIBLE = [
     ("def area(width, height):\n    <|>\n\n\nprint(area(2, 3))\n", "width height area"),
     ("def area(width):\n    x = 1\n    return <|>\n", "width x area"),
@@ -89,16 +88,14 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize(("line", "there", "not_there"), FUNCTIONS)
-def test_functions_are_told_from_other_names(line, there, not_there):
+def test_functions_are_calls_from_other_names(line, there, not_there):
     shop = SHOP.replace(
         "    def sell", "    @property\n    def is_full(self):\n        return 1\n\n    def sell"
     )
     at = cursor(shop.replace("<|>", line + "<|>"))
-    wanted = at.wanted()[1 if line else 0]
+    query = at.queries()[1 if line else 0]
     (finding,) = (
-        each
-        for each in find_names(at.question(at.wanted()), lambda _: nullcontext())
-        if each.wanted == wanted
+        each for each in find_names(at.question(at.queries()), lambda _: nullcontext()) if each.query == query
     )
     assert set(finding.functions) >= set(there.encode().split())
     assert not set(finding.functions) & set(not_there.encode().split())
@@ -115,7 +112,7 @@ def test_a_call_that_takes_any_keyword_has_none_to_prefer():
 
 def test_values_nearby_are_looked_up_before_they_are_needed():
     at = cursor("import os\ndef f(a):\n    os.environ.get(a)\n    a.b\n    <|>\n    a.c.d()\n")
-    assert at.wanted() == (
+    assert at.queries() == (
         ("visible", b""),
         ("attributes", b"a"),
         ("attributes", b"os.environ"),
@@ -166,24 +163,24 @@ def test_the_answer_comes_later_and_serves_the_whole_line_and_the_next(analysis)
     assert analysis.known("shop", elsewhere) == KnownNames()
 
 
-def test_who_asks_is_told_once_when_nothing_is_looked_up_any_more(analysis):
-    told = SimpleQueue()
+def test_who_asks_is_calls_once_when_nothing_is_looked_up_any_more(analysis):
+    calls = SimpleQueue()
     at = cursor(SHOP)
-    assert analysis.is_at_rest(lambda: told.put("nothing was asked yet"))
+    assert analysis.is_at_rest(lambda: calls.put("no question yet"))
     analysis.look("shop", at)
-    assert not analysis.is_at_rest(lambda: told.put("answered"))
-    assert told.get(timeout=WAIT_S) == "answered"
+    assert not analysis.is_at_rest(lambda: calls.put("answered"))
+    assert calls.get(timeout=WAIT_S) == "answered"
     assert {b"name", b"orders"} <= set(analysis.known("shop", at).attributes[b"self"]._names)
-    assert analysis.is_at_rest(lambda: told.put("again"))
-    assert told.empty()
+    assert analysis.is_at_rest(lambda: calls.put("again"))
+    assert calls.empty()
 
 
 @pytest.mark.parametrize("analysis", [((sys.executable, "-c", "import sys; sys.exit(3)"),)], indirect=True)
-def test_who_asks_is_told_of_a_process_that_dies(analysis):
-    told = SimpleQueue()
+def test_who_asks_is_calls_of_a_process_that_dies(analysis):
+    calls = SimpleQueue()
     analysis.look("a", cursor("x = <|>\n"))
-    if not analysis.is_at_rest(lambda: told.put("over")):
-        assert told.get(timeout=WAIT_S) == "over"
+    if not analysis.is_at_rest(lambda: calls.put("over")):
+        assert calls.get(timeout=WAIT_S) == "over"
     assert analysis.problem("a", cursor("x = <|>\n")) == client.ENDED
 
 
@@ -211,7 +208,7 @@ DEAD = [
 
 
 @pytest.mark.parametrize("analysis", [(command,) for command in DEAD], indirect=True)
-def test_a_process_that_dies_is_told_and_no_more(analysis):
+def test_a_process_that_dies_is_calls_and_no_more(analysis):
     at = cursor("x = <|>\n")
     analysis.look("a", at)
     assert until(lambda: analysis.problem("a", at) == client.ENDED)

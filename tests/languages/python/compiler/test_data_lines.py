@@ -1,4 +1,4 @@
-"""Long lines of data: they are recognised where the compiler refuses nothing, and end where they end."""
+"""Long lines of data: recognised only where the compiler refuses nothing, with their ends."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fimlsp.languages.python.compiler.file_check import FileCheck
-from fimlsp.languages.python.compiler.syntax.data_lines import end_of_data
-from fimlsp.languages.python.compiler.syntax.tokens import tokens_of_line
+from fimlsp.languages.python.compiler.quick_tests import end_of_data
+from fimlsp.languages.python.compiler.tokens import tokens_of_line
 
 FILLING = "    (1, -2.5e3, 'it is for you', {None: [True]}),  # for a while\n" * 20
 
 DATA = {
-    # the line, with `...` for a thousand bytes of rows: whether it is one of data
+    # the line, with `...` for a thousand bytes of rows, and True if it is one of data
     "x = [\n...]\n": True,
     "x.y = {\n'a': (\n...),\n}\n": True,
     "    x = (\n...) + [b'', rb'\\\\']  # all\n": True,
@@ -52,9 +52,9 @@ DATA = {
 
 @pytest.mark.parametrize("text", DATA)
 def test_lines_of_data(text: str) -> None:
-    before, behind = b"import a\n", b"y = 1\n"
+    before, after = b"import a\n", b"y = 1\n"
     line = text.replace("...", FILLING).encode()
-    data = before + line + behind
+    data = before + line + after
     expected = len(before) + len(line) if DATA[text] else None
     assert end_of_data(data, len(before)) == expected
     if expected is not None:

@@ -1,4 +1,4 @@
-"""What the compiler refuses, case by case, held against the compiler that runs this."""
+"""The refusals of the compiler, case by case, compared with the compiler that runs this."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fimlsp.languages.python.compiler.file_check import FileCheck
-from fimlsp.languages.python.compiler.syntax.nodes import Name
+from fimlsp.languages.python.compiler.nodes import Name
 from fimlsp.languages.python.language import python
 from fimlsp.languages.python.versions import DEFAULT_VERSION, PYTHON_VERSIONS, PythonVersion
 from fimlsp.quotient.engine import Engine
@@ -265,7 +265,7 @@ def cases() -> list[str]:
 
 
 def parses(text: bytes) -> bool:
-    """Whether *text* is grammatical; only of such are faults told exactly."""
+    """True if *text* is grammatical; only then are its faults exact."""
     try:
         ast.parse(text)
     except SyntaxError:
@@ -330,7 +330,7 @@ def test_what_was_seen_before_changes_no_answer() -> None:
 
 METHODS = [f"    def f{number}(self, a): return a\n\n".encode() for number in range(12)]
 EDITS = (
-    # what stands before a method instead of nothing
+    # the text before a method, by default empty
     b"    x = f(a=1, a=2)\n",
     b"def f(a, a): pass\n",
     b"    x = '''\n",
@@ -400,7 +400,7 @@ def test_where_comprehensions_assign(text: str, version: PythonVersion) -> None:
 
 
 WAITING = {
-    # comprehensions that wait in each other: whether that compiles up to 3.10, and later
+    # asynchronous comprehensions in each other: True if they compile up to 3.10, and later
     "lambda: ({a: await a for a in b} async for b in c)": (True, True),
     "lambda: ({a: await a for a in b} for b in c)": (False, True),
     "lambda: (({a: await a for a in b}, await c) for b in d)": (True, True),
@@ -422,7 +422,7 @@ def test_comprehensions_that_wait_in_each_other(text: str, version: PythonVersio
 
 
 def written(version: PythonVersion, text: bytes, left: bytes = b"") -> State | None:
-    """The state behind *left* and *text*."""
+    """The state after *left* and *text*."""
     document = Engine(python(version, "compile")).document(left)
     start = document.middle(len(left), len(left), relax=False).start
     return start and start.feed(text)
@@ -469,7 +469,7 @@ def test_what_may_wait_only_in_a_generator_that_waits_is_completed_so() -> None:
 
 
 COMPLETED = {
-    # what is mended by a completion of it before a right side
+    # middles whose fault a completion mends before a right side
     (b"def s():", b"\n def g():nonlocal a\n", b")"): (b" a=0(",),
     (b"def e():\n    def f():()", b"\n    def g():nonlocal a\n  ", b")"): (b"  a=0(",),
     (b"def e():\n    def f():s\n", b"    def g():nonlocal a\n", b")"): (b"    a=0(",),
@@ -505,7 +505,7 @@ def test_a_field_of_an_fstring_is_no_lone_star() -> None:
 
 
 PLACES_OF_STARS = {
-    # what 3.8 alone takes in parentheses, and where
+    # starred targets in parentheses, which only 3.8 accepts
     "(*a), b = c": True,
     "[((*a)), b] = c": True,
     "(*a) = b": False,
@@ -629,7 +629,7 @@ def test_versions_that_compile_it(text: str, version: PythonVersion) -> None:
 
 
 NOT_YET_WRONG = {
-    # what only the right side, or what comes yet, tells to be wrong: a completion goes another way
+    # middles with a fault that only the right side or later text shows: a completion avoids it
     (b"import __de", b"bug__ ", b"\n"): (3, 11),
     (b"from a import __debug__", b" ", b"\n"): (3, 10),
     (b"a.__de", b"bug__ ", b" 1\n"): (3, 10),
@@ -682,7 +682,7 @@ NOT_YET_WRONG = {
 
 
 def between(left: bytes, text: bytes, right: bytes, version: PythonVersion) -> State | None:
-    """The state behind *text* between two sides that are read as they are; None if it is refused."""
+    """The state after *text* between two sides that are read without repair; None if it is refused."""
     start = Engine(python(version, "compile")).document(left + right)
     state = start.middle(len(left), len(left), relax=False).start
     assert state is not None
@@ -699,7 +699,7 @@ def test_what_is_not_yet_wrong_is_completed(sides: tuple[bytes, bytes, bytes]) -
 
 
 WRONG = {
-    # what is refused at once, as nothing that comes yet mends it
+    # middles that are refused at once, as no later text can mend them
     (b"from __future__ import divisio", b"a", b"n\n"): (3, 10),
     (b"", b"from __future__ import annotationsx", b""): (3, 12),
     (b"", b"for *a, *b", b""): (3, 9),

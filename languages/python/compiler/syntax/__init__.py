@@ -1,1 +1,0 @@
-"""Parses a valid file one logical line at a time: tokens, expressions, patterns, statements."""

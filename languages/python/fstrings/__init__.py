@@ -1,1 +1,0 @@
-"""F-strings: which parts of them are open around a byte, and which may be open at a cursor."""

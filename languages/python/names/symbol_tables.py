@@ -1,0 +1,60 @@
+"""The symbol table of a file by Python's own compiler, scope by scope."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import symtable
+import warnings
+from collections.abc import Iterator
+
+MOST_BYTES = 200_000
+"""The largest file whose names are looked up; the symbol table of a larger one would take over 20 ms."""
+
+_LEAVES_OPEN = re.compile(
+    rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals)[ \t]*\(|\bvars[ \t]*\([ \t]*\)", re.M
+)
+_SIGNS = (b"exec", b"globals", b"vars")
+_STAR = re.compile(rb"import[ \t]+\*")
+"""A file that leaves names open has one of these; a search for them is far quicker."""
+
+_SET_BY_PYTHON = (
+    "__annotations__ __builtins__ __class__ __debug__ __doc__ __file__ __loader__ __module__ __name__ "
+    "__package__ __path__ __qualname__ __spec__"
+)
+ALWAYS_BOUND = frozenset([*dir(builtins), *_SET_BY_PYTHON.split()])
+"""Names that need not be bound in a file."""
+
+_NOT_CODE = re.compile(
+    rb"#[^\n]*|(?<![\w\x80-\xff])[bru]{0,2}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''"
+    rb"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
+    re.IGNORECASE,
+)
+
+
+def symbols_of(code: bytes) -> symtable.SymbolTable | None:
+    """The symbol table of *code*; None if that is not a valid file. 1.5 ms for 1,000 lines."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return symtable.symtable(code.decode(), "", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def scopes_of(scope: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """*scope* and all scopes within it."""
+    yield scope
+    for child in scope.get_children():
+        yield from scopes_of(child)
+
+
+def leaves_open(code: bytes) -> bool:
+    """True if *code* may have further names, as by a star import."""
+    is_possible = any(sign in code for sign in _SIGNS) or _STAR.search(code) is not None
+    return is_possible and _LEAVES_OPEN.search(code) is not None
+
+
+def code_alone(code: bytes) -> bytes:
+    """*code* without comments, and without strings other than f-strings and t-strings."""
+    return _NOT_CODE.sub(b"", code)

@@ -1,0 +1,219 @@
+"""Checks of the brackets around and in a suggestion: repeated keys and elements, own arguments.
+
+All read the code around the suggestion piece by piece, from a statement start nearby. Each takes
+O(len(text)) and some lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fimlsp.languages.python.names.code_state import reading_start
+from fimlsp.languages.python.names.known_names import BUILTIN_NAMES
+
+FAR = 4_000
+"""Bytes after the suggestion within which its brackets are read."""
+
+EQUAL_ELEMENTS_MIN = 3
+"""As many equal elements in a row are a loop of the model; two may be meant, as in `(width, width)`."""
+
+_STRINGS = (
+    rb'"""(?:\\.|[^\\])*?"""',
+    rb"'''(?:\\.|[^\\])*?'''",
+    rb'"(?:\\.|[^"\\\n])*"',
+    rb"'(?:\\.|[^'\\\n])*'",
+)
+_PIECE = re.compile(
+    rb"(?i:[rbu]{0,2})(?:%b)|#[^\n]*|\s+|[\w\x80-\xff.]+|[()\[\]{},:]|[-+*/%%&|^@<>=!]+|."
+    % b"|".join(_STRINGS),
+    re.DOTALL,
+)
+_OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
+_KEY_SIGN = {b"{": b":", b"(": b"="}
+_LISTED = re.compile(rb"[A-Za-z_\x80-\xff][\w.\x80-\xff]*|[\"'].*[\"']", re.DOTALL)
+_ENDS_LIST = frozenset([b":", b"=", b"\n"])
+_OBJECT_OF = {b"super()": b"self"}
+
+
+class _Window(NamedTuple):
+    """The code around a suggestion, which lies from `start` to `end` of it."""
+
+    code: bytes
+    start: int
+    end: int
+
+    @classmethod
+    def around(cls, left: bytes, text: bytes, right: bytes) -> _Window:
+        """The window of *text* between *left* and *right*."""
+        near = left[reading_start(left) :]
+        return cls(near + text + right[:FAR], len(near), len(near) + len(text))
+
+    def pieces(self) -> Iterator[tuple[bytes, int]]:
+        """The words, signs, strings, comments and spaces of the code, with their offsets."""
+        return ((piece[0], piece.start()) for piece in _PIECE.finditer(self.code))
+
+    def code_pieces(self) -> Iterator[tuple[bytes, int]]:
+        """The pieces but spaces and comments."""
+        return (pair for pair in self.pieces() if not (pair[0][:1].isspace() or pair[0][:1] == b"#"))
+
+    def is_suggested(self, offset: int) -> bool:
+        """True if *offset* is in the suggestion."""
+        return self.start <= offset < self.end
+
+
+@dataclass(slots=True)
+class _KeyBracket:
+    """An open bracket with the offsets of its keys; *candidate* is a piece that a sign would make a key."""
+
+    sign: bytes
+    keys: dict[bytes, int] = field(default_factory=dict)
+    candidate: tuple[bytes, int] | None = None
+    is_element_start: bool = True
+
+
+def first_repeated_key(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset in *text* of the first key of a dict, or name of an argument, that is repeated; or None."""
+    window, brackets = _Window.around(left, text, right), [_KeyBracket(b"")]
+    for piece, offset in window.code_pieces():
+        inner = brackets[-1]
+        if piece in _OPENING:
+            inner.is_element_start, inner.candidate = False, None
+            brackets.append(_KeyBracket(piece))
+        elif piece in _CLOSING:
+            if len(brackets) > 1:
+                brackets.pop()
+            elif offset >= window.end:
+                return None
+        elif piece == b",":
+            inner.is_element_start, inner.candidate = True, None
+        elif inner.candidate is not None and piece == _KEY_SIGN.get(inner.sign):
+            key, key_offset = inner.candidate
+            if key in inner.keys:
+                suggested = [*filter(window.is_suggested, (inner.keys[key], key_offset))]
+                if suggested:
+                    return max(suggested) - window.start
+            inner.keys[key] = key_offset
+            inner.candidate = None
+        else:
+            inner.candidate = (piece, offset) if inner.is_element_start else None
+            inner.is_element_start = False
+        if offset >= window.end and len(brackets) == 1:
+            return None
+    return None
+
+
+@dataclass(slots=True)
+class _Listing:
+    """The elements of the bracket *sign* at *opened*, or of a line; *is_handler* if they are exceptions."""
+
+    sign: bytes = b""
+    opened: int = 0
+    is_handler: bool = False
+    element: bytes = b""
+    start: int = 0
+    elements: list[bytes] = field(default_factory=list)
+
+    def add(self, piece: bytes, offset: int) -> None:
+        """Add *piece* to the element that is being read."""
+        self.start = self.start if self.element else offset
+        self.element += piece
+
+    def end_element(self) -> bool:
+        """End the element. Returns True if it is a repetition."""
+        element, self.element = self.element, b""
+        if not element:
+            return False
+        row = [*self.elements[1 - EQUAL_ELEMENTS_MIN :], element]
+        is_listed_once = self.is_handler or (self.sign in (b"[", b"{") and element[-1:] in b"\"'")
+        self.elements.append(element)
+        is_loop = len(row) == EQUAL_ELEMENTS_MIN and set(row) == {element} and _may_loop(element)
+        return is_loop or (is_listed_once and element in self.elements[:-1])
+
+
+def _may_loop(element: bytes) -> bool:
+    """True if *element* is a name or string; numbers, calls, `None` and types as `int` may be repeated."""
+    return _LISTED.fullmatch(element) is not None and element not in BUILTIN_NAMES
+
+
+def first_repeated_element(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset in *text* of the first element that is listed once too often; None if there is none."""
+    window = _Window.around(left, text, right)
+    suggested = (start - window.start for start in _repeated_elements(window) if window.is_suggested(start))
+    return next(suggested, None)
+
+
+def _repeated_elements(window: _Window) -> Iterator[int]:
+    """The offsets of repeated elements, up to the end of the brackets that are open after the suggestion."""
+    listings = [_Listing()]
+    for piece, offset in window.pieces():
+        inner, is_line = listings[-1], len(listings) == 1
+        sign = piece
+        if piece.isspace():
+            sign = b"\n" if b"\n" in piece and is_line else b""
+        if not sign or sign.startswith(b"#"):
+            continue
+        if sign in (b"except", b"except*") and is_line:
+            listings[-1] = _Listing(is_handler=True)
+        elif sign in _OPENING:
+            is_handler = inner.is_handler and not inner.element
+            inner.add(sign, offset)
+            listings.append(_Listing(sign, offset, is_handler))
+        elif sign == b"," or sign in _CLOSING or (is_line and sign in _ENDS_LIST):
+            if inner.end_element():
+                yield inner.start
+            if sign in _CLOSING and not is_line:
+                listings.pop()
+                listings[-1].add(window.code[inner.opened + 1 : offset + len(piece)], offset)
+            elif sign != b",":
+                listings = [_Listing()]
+            if offset >= window.end and len(listings) == 1:
+                return
+        else:
+            inner.add(sign, offset)
+
+
+@dataclass(slots=True)
+class _CallBracket:
+    """An open bracket: its function, the object whose method that is, and the argument read so far."""
+
+    function: bytes = b""
+    method_object: bytes = b""
+    argument: bytes = b""
+    start: int = 0
+
+    @classmethod
+    def of_call(cls, function: bytes) -> _CallBracket:
+        """The bracket after *function*."""
+        owner, _, name = function.rpartition(b".")
+        return cls(function, b"" if name == b"__new__" else _OBJECT_OF.get(owner, owner))
+
+
+def first_own_argument(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset in *text* of the first argument that is the object of its own call; None if there is none.
+
+    Examples are `key.match(key)` and `super().__init__(self)`. Hardly anybody writes that, except for
+    `cls.__new__(cls)`.
+    """
+    window, brackets, chain = _Window.around(left, text, right), [_CallBracket()], b""
+    for piece, offset in window.code_pieces():
+        inner, link = brackets[-1], piece
+        if piece in _OPENING:
+            brackets.append(_CallBracket.of_call(chain) if piece == b"(" else _CallBracket())
+        elif piece in _CLOSING or piece == b",":
+            if inner.argument and inner.argument == inner.method_object and window.is_suggested(inner.start):
+                return inner.start - window.start
+            inner.argument = b""
+            if piece != b"," and len(brackets) > 1:
+                brackets.pop()
+                brackets[-1].argument += b"()"
+                link = b"super()" if inner.function == b"super" else piece
+        else:
+            inner.start = inner.start if inner.argument else offset
+            inner.argument += piece
+        chain = chain + link if link.startswith(b".") else link
+        if offset >= window.end and len(brackets) == 1:
+            return None
+    return None

@@ -1,0 +1,120 @@
+"""The checks of a suggestion that need no symbol table, as one table, and the ends at which none stops.
+
+Each check takes the text left of the cursor, the suggestion and the text right of the cursor. It returns the
+offset in the suggestion up to which that may be shown, or None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from fimlsp.languages.python.names.code_state import CodeState, state_at_end
+from fimlsp.languages.python.suggestion_checks.brackets import (
+    first_own_argument,
+    first_repeated_element,
+    first_repeated_key,
+)
+from fimlsp.languages.python.suggestion_checks.lines import (
+    first_misplaced_keyword,
+    first_repeated_import,
+    first_unwanted_line,
+)
+
+PIECES_MIN = 2
+"""Fewest words and signs, with at least one word, whose repetition is no coincidence."""
+
+_PIECE = re.compile(rb"[\w\x80-\xff]+|[^\w\s\x80-\xff]")
+_IN_WORD = re.compile(rb"[\w\x80-\xff]")
+_CALLED = re.compile(
+    rb"(?<![\w.\x80-\xff])"
+    rb"(?:isinstance|issubclass|hasattr|getattr|setattr|super|range|enumerate|zip|print|open)\s*\Z"
+)
+"""Matches a function of which a statement uses only the result of its call."""
+
+_NAMES_ARGUMENT = re.compile(rb"=(?!=)")
+_SUPER = re.compile(rb"(?<![\w.\x80-\xff])super\(\)\Z")
+_TAKES_VALUE = re.compile(rb"(?<![\w.\x80-\xff])(?:return|raise|yield)\Z")
+_VALUE = re.compile(rb"[ \t]*[^\s#;)\]},:]")
+_ARGUMENT = re.compile(rb"[(,=]\s*\Z")
+_NAME_ALONE = re.compile(
+    rb"\s*(?!(?:pass|return|break|continue|raise|yield)\b)[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
+)
+
+
+def first_repeated_rest(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset from which *text* repeats the rest of the cursor's line in *right*; None if it does not.
+
+    Between `for` and `in orders:` that is `order in orders`, which would even be valid.
+    """
+    del left
+    rest = right.partition(b"\n")[0].lstrip()
+    pieces = [piece.start() for piece in _PIECE.finditer(text, text.rfind(b"\n") + 1)]
+    for count, start in enumerate(pieces):
+        repeated = text[start:].rstrip()
+        if len(pieces) - count < PIECES_MIN or not rest:
+            break
+        if rest.startswith(repeated) and _IN_WORD.search(repeated) and not _is_in_word(rest, len(repeated)):
+            return start
+    return None
+
+
+CHECKS: tuple[Callable[[bytes, bytes, bytes], int | None], ...] = (
+    first_unwanted_line,
+    first_misplaced_keyword,
+    first_repeated_key,
+    first_repeated_element,
+    first_repeated_import,
+    first_own_argument,
+    first_repeated_rest,
+)
+"""All checks. Their order does not matter, as the smallest offset counts."""
+
+
+def first_issue(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset in *text*, between *left* and *right*, up to which it may be shown; None if all may."""
+    offsets = (check(left, text, right) for check in CHECKS)
+    return min((offset for offset in offsets if offset is not None), default=None)
+
+
+def _is_in_word(text: bytes, offset: int) -> bool:
+    """True if *offset* is inside a word of *text*."""
+    return _IN_WORD.match(text[offset - 1 : offset]) is not None and _IN_WORD.match(text, offset) is not None
+
+
+def first_idle_name(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset to which to cut *text* if it ends with a function not called or a name alone; else None.
+
+    A function that is useless uncalled is still allowed as an argument.
+    """
+    rest = right.partition(b"\n")[0].strip()
+    line_start = text.rfind(b"\n") + 1
+    line = text[line_start:] if line_start else left[left.rfind(b"\n") + 1 :] + text
+    before_text = len(line) - len(text[line_start:])
+    called = None if rest.startswith(b"(") else _CALLED.search(line)
+    if called is not None and not _ARGUMENT.search(line, 0, called.start()):
+        return max(0, line_start + called.start() - before_text)
+    if rest or not _NAME_ALONE.match(line):
+        return None
+    is_statement = state_at_end(left[: len(left) - before_text]).feed(text[:line_start]) == CodeState()
+    return max(0, line_start - 1) if is_statement else None
+
+
+def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
+    """True if *text*, a prefix of *whole*, stops where nobody would.
+
+    Such ends are an idle name, and the name of an argument without its value. A comma is one if *whole* goes
+    on in the line, or if it makes a tuple outside brackets. So is `return`, `raise` or `yield` before its
+    value, and `super()` before its attribute.
+    """
+    following, line = whole[len(text) :], left[left.rfind(b"\n") + 1 :] + text
+    if _TAKES_VALUE.search(line) and _VALUE.match(following):
+        return True
+    if _SUPER.search(line) and following[:1] == b".":
+        return True
+    if text.endswith(b","):
+        is_cut = following[:1] not in (b"", b"\n")
+        return is_cut or not state_at_end(left).feed(text).brackets
+    if _NAMES_ARGUMENT.match(following):
+        return True
+    return first_idle_name(left, text, right) is not None

@@ -1,0 +1,179 @@
+"""Checks of the lines of a suggestion: repeated ones, those of another block, imports, misplaced keywords.
+
+Small models like to repeat a neighbouring line or definition. They also go on with the next function when the
+one at the cursor is finished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from fimlsp.languages.suggested_lines import HAS_WORD, NEAR, Line, column_of, suggested_lines
+
+_DEFINITION = re.compile(rb"(?:async\s+)?(?:def|class)\s+(\w+)")
+_NAMED = re.compile(_DEFINITION.pattern + rb"\W")
+_IMPORT = re.compile(rb"(?:from\s+\S+\s+)?import\s")
+_CONTINUES = re.compile(rb"(?:else|elif|except|finally|case)\b")
+_MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.*\boverload\b)")
+_COMMON = frozenset(
+    [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
+)
+_IMPORTS_HERE = re.compile(rb"from[ \t]+[\w.]+[ \t]+import[ \t]+\(?(?:[^\n()]*[ \t,(])?(\w*)")
+_TOP_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
+_BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
+_KEYWORD = re.compile(rb"(?<![\w.])(?:(await\b|async\s+(?:for|with)\b)|return\b|yield\b)")
+_SCOPE = re.compile(rb"\s*(?:((async\s+)?def)|class)\b")
+_UNCLEAR = re.compile(rb"\b(?:def|lambda)\b|[\"'#]")
+
+
+def first_unwanted_line(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset in *text* after which it should not be shown; None if all may.
+
+    Further comments after a comment are unwanted, too.
+    O(len(text)), and O(len(left) + len(right)) where it defines or imports something.
+    """
+    context = suggested_lines(left, text, right)
+    head, lines = context.head, context.lines
+    if text[:1] in (b" ", b"\t") and head and not head.strip() and lines:
+        return 0
+    written = list[bytes]()
+    for number, line in enumerate(lines):
+        is_begun = number == 0 and bool(head.strip())
+        before = [*context.above, *written][-NEAR:]
+        if _is_distinctive(line.code) and line.code in [*before, *context.below]:
+            return len(text.partition(b"\n")[0].rstrip()) - 1 if is_begun else line.offset
+        if number and _leaves_block(line, lines[0], head):
+            return line.offset
+        if not is_begun and line.code.startswith(b"#") and before[-1:] and before[-1].startswith(b"#"):
+            return line.offset
+        if _exists(line, head if is_begun else b"", left, right, before[-1:]):
+            return line.offset
+        written.append(line.code)
+    return None
+
+
+def _is_distinctive(code: bytes) -> bool:
+    return code not in _COMMON and HAS_WORD.search(code) is not None
+
+
+def _leaves_block(line: Line, first: Line, head: bytes) -> bool:
+    """True if *line* comes after the end of the block whose first line is *first*."""
+    column = column_of(head)
+    if head.strip() and first.offset == 0 and _opens_block(head, first):
+        return (
+            line.column <= column
+            and not _CONTINUES.match(line.code)
+            and HAS_WORD.match(line.code) is not None
+        )
+    return line.column < column
+
+
+def _opens_block(head: bytes, first: Line) -> bool:
+    header = first.text if first.text.startswith(head) else head
+    return header.rstrip().endswith(b":") or head.rstrip().endswith(b":")
+
+
+def _exists(line: Line, begun: bytes, left: bytes, right: bytes, before: list[bytes]) -> bool:
+    """True if the file already has the definition, the import or the decorator with arguments of *line*.
+
+    A definition is intended if *begun*, the part before the cursor, has its whole name.
+    """
+    code = line.code
+    if _IMPORT.match(code) or (code.startswith(b"@") and (b'"' in code or b"'" in code)):
+        same = re.compile(rb"^%b%b\s*$" % (b"" if _IMPORT.match(code) else rb"[ \t]*", re.escape(code)), re.M)
+        return any(same.search(side) is not None for side in (left, right)) or _is_in_function(line, left)
+    definition = _DEFINITION.match(code)
+    is_intended = _NAMED.match(begun.lstrip()) is not None or any(map(_MAY_DEFINE_AGAIN.match, before))
+    if definition is None or is_intended:
+        return False
+    above, below = left.rpartition(b"\n")[0], right.partition(b"\n")[2]
+    names = {
+        *_defined_names(reversed(above.split(b"\n")), line.column),
+        *_defined_names(below.split(b"\n"), line.column),
+    }
+    return definition[1] in names
+
+
+def _is_in_function(line: Line, left: bytes) -> bool:
+    """True if the function around the indented *line* already has such a line above."""
+    for above in reversed(left.split(b"\n")[:-1]) if line.column else ():
+        if above.strip() == line.code:
+            return True
+        if column_of(above) < line.column and _DEFINITION.match(above.lstrip()):
+            return False
+    return False
+
+
+def _defined_names(lines: Iterable[bytes], column: int) -> Iterator[bytes]:
+    """The names that *lines* define at *column*, up to the end of the block."""
+    for line in lines:
+        if not line.strip():
+            continue
+        if column_of(line) < column:
+            return
+        definition = _DEFINITION.match(line, column) if column_of(line) == column else None
+        if definition is not None:
+            yield definition[1]
+
+
+def first_repeated_import(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first name in *text* that is imported twice; None if there is none.
+
+    Only lines without indentation count: a function may import what its file imports.
+    """
+    line_start = left.rfind(b"\n") + 1
+    statement = _IMPORTS_HERE.fullmatch(left, line_start)
+    if statement is None:
+        return None
+    begun = statement[1]
+    imported = {*_imported_names(left[:line_start]), *_imported_names(right)}
+    for offset, name in _bound_names(begun + text.partition(b"\n")[0]):
+        if name in imported:
+            return max(0, offset - len(begun))
+    return None
+
+
+def _imported_names(code: bytes) -> Iterator[bytes]:
+    return (name for statement in _TOP_IMPORT.finditer(code) for _, name in _bound_names(statement[1]))
+
+
+def _bound_names(clause: bytes) -> Iterator[tuple[int, bytes]]:
+    """The names that *clause*, the part of an import after `import`, binds, with their offsets."""
+    return ((item.start(), item[2] or item[1]) for item in _BOUND.finditer(clause))
+
+
+def first_misplaced_keyword(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first `return`, `await` or the like in *text* that the compiler would refuse.
+
+    These need a function around them, or an `async` one. The grammar accepts them anywhere.
+    None if there is none, or where a string, a comment or an inner function makes it unclear.
+    O(len(left)) if *text* has such a keyword.
+    """
+    del right
+    keywords = [*_KEYWORD.finditer(text)]
+    if not keywords:
+        return None
+    line, scope = left[left.rfind(b"\n") + 1 :], _enclosing_scope(left)
+    if scope is None and line[:1] in (b" ", b"\t"):  # a string of several lines hides it
+        return None
+    for keyword in keywords:
+        if _UNCLEAR.search(line + text[: keyword.start()]):
+            return None
+        if scope is None or not scope[1] or (keyword[1] and not scope[2]):
+            return keyword.start()
+    return None
+
+
+def _enclosing_scope(left: bytes) -> re.Match[bytes] | None:
+    """The header of the innermost function or class around the end of *left*, by indentation."""
+    *lines, last = left.split(b"\n")
+    column = column_of(last)
+    for line in reversed(lines):
+        indentation = column_of(line)
+        if line.strip() and indentation < column:
+            column = indentation + line.lstrip().startswith((b")", b"]", b"}"))
+            scope = _SCOPE.match(line)
+            if scope is not None:
+                return scope
+    return None

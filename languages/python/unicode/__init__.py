@@ -1,1 +1,0 @@
-"""What each version of Python knows about Unicode: characters of identifiers, and names of characters."""

@@ -1,0 +1,379 @@
+"""Checks of suggestions: unknown names, repeated lines, elements and keys, swapped brackets, idle ends.
+
+Cases are `left<|text|>right`. The issue starts at `!`, which is not part of the text.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+from fimlsp.languages.python.names.symbol_tables import MOST_BYTES
+from fimlsp.languages.python.suggestion_checks.brackets import (
+    first_own_argument,
+    first_repeated_element,
+    first_repeated_key,
+)
+from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, first_repeated_rest, stops_idly
+from fimlsp.languages.python.suggestion_checks.lines import (
+    first_misplaced_keyword,
+    first_repeated_import,
+    first_unwanted_line,
+)
+from fimlsp.languages.python.suggestion_checks.unknown_names import first_unknown_name
+
+
+def split(marked):
+    """Left, text, right, and the offset of the issue in the text; None if there is none."""
+    left, rest = marked.encode().split(b"<|")
+    text, right = rest.split(b"|>")
+    issue = text.find(b"!")
+    return left, text.replace(b"!", b""), right, None if issue < 0 else issue
+
+
+NAMES = [
+    "def f(a):\n    return <|a + !b|>\n",
+    "def f(a):\n    return <|a.b + a['c']|>\n",
+    "def f(a):\n    <|b = a\n    return b|>\n",
+    "def f(a):\n    return <|!c|>\n    c = 1\n",
+    "def f(a):\n    <|c = 2|>\n    c = 1\n",
+    "def f():\n    g<|()|>\ndef g(): pass\n",
+    "def f(x):\n    or<|der = x\n    print(!oder)|>\n",
+    "def f():\n    return g<|!amma|>\n",
+    "from x import *\n<|y(z)|>\n",
+    "exec('a')\n<|y(z)|>\n",
+    "from x import *\ndef f(a):\n    y(<|z, !self|>)\n",
+    "exec('a')\ndef f(self):\n    y(<|self|>)\n",
+    "exec('a')\nclass A:\n    @classmethod\n    def f(cls):\n        y(<|cls, !self|>)\n",
+    "from __future__ import annotations\ndef f(a: <|!Any|>): pass\n",
+    "from __future__ import annotations\nfrom x import Any\ndef f(a: <|Any|>): pass\n",
+    "from __future__ import annotations\ndef f(a: <|A|>): pass\nclass A: pass\n",
+    "from __future__ import annotations\nclass A:\n    def f(self) -> <|A|>: pass\n",
+    "from __future__ import (\n    annotations\n)\nx = <|!Any|>\n",
+    "'a'\nfrom __future__ import generators, annotations  # b\nx: <|!Any|> = 1\n",
+    "locals(); vars(a)\na = <|!b|>\n",
+    "vars()['b'] = 1\na = <|b|>\n",
+    "globals()['b'] = 1\na = <|b|>\n",
+    "def f():\n    a = g(<|!a|>)\ndef g(): pass\n",
+    "def f(a):\n    a = g(<|a|>)\ndef g(): pass\n",
+    "def f():\n    a = 1\n    a = g(<|a|>)\ndef g(): pass\n",
+    "def f():\n    <|!a = g(a)|>\ndef g(): pass\n",
+    "def f():\n    <|a = g(a=1)\n    return a|>\ndef g(): pass\n",
+    "def f():\n    <|a = [a for a in ()]|>\n",
+    "def f():\n    <|a = b = 1\n    b = a + b|>\n",
+    "def f():\n    print(<|'no a'|>)\n    a = 1\n    a()\n",
+    "def f():\n    print(<|b'no a', !a, ''|>)\n    a = 1\n    a()\n",
+    "def f():\n    print(<|f'no {!a}'|>)\n    a = 1\n    a()\n",
+    "def f():\n    print(f<|'no {!a}'|>)\n    a = 1\n    a()\n",
+    "def f():\n    to<|tal = 1|>\n    return total\n",
+    "def f():\n    to<|!tal = total + 1|>\n    return total\n",
+    "def f(a):\n    return [a(<|b|>) for b in a]\n",
+    "def f(a):\n    return [a(<|b, !c|>) for b in a]\n",
+    "def f(a):\n    return a(<|!b|>), [b for b in a]\n",
+    "def f(a):\n    return {\n        a(<|b|>): c\n        for b, c in a\n    }\n",
+    "def f(a):\n    a(<|!b|>)\n    for b in a: b\n",
+    "x = <|[a for a in range(3)]|>\n",
+    "x = <|lambda k: k + !m|>\n",
+    "class A:\n    b = 1\n    def f(self):\n        return <|!b|>\n",
+    "class A:\n    b = 1\n    c = <|b|>\n",
+    "def f():\n    global g\n    g = 1\ndef h():\n    return <|g|>\n",
+    "def f():\n    <|import os; os.x()|>\n",
+    "def f():\n    <|with open('x') as y: y()|>\n",
+    "def f():\n    <|for y in []: print(y)|>\n",
+    "def f():\n    <|if (y := 1): print(y)|>\n",
+    "def f(xs):\n    for <|x|> in xs:\n        print(x)\n",
+    "def f(xs):\n    for <|x, y|> in xs:\n        print(x, y)\n",
+    "def f(xs):\n    for x in <|!ys|>:\n        ys = x\n",
+    "def f():\n    with g as <|x|>:\n        x()\ndef g(): pass\n",
+    "def f():\n    from os import <|path|>\n    return path\n",
+    "def f():\n    import <|os|>\n    return os\n",
+    "def f():\n    return [x for <|x|> in y]\ny = 1\n",
+    "print(<|__file__, __name__, self_|>)\nself_ = 1\n",
+    "f(<|key=1|>)\ndef f(key): pass\n",
+    "import os.path\n<|os.path|>\n",
+    "x = <|unknown(|>\n",
+    "x = '<|unknown|>'\n",
+    "x = 1  # <|unknown|>\n",
+    "a = 1\nb = <|f'{a} {!c}'|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", NAMES)
+def test_the_first_name_that_nothing_binds(marked):
+    left, text, right, issue = split(marked)
+    assert first_unknown_name(left, text, right) == issue
+
+
+def test_very_large_files_are_left_alone():
+    assert first_unknown_name(b"", b"x = y", b"\n") == 4
+    assert first_unknown_name(b"", b"x = y", b"\n" * MOST_BYTES) is None
+
+
+LINES = [
+    "self.x = 1\n<|!self.x = 1|>\n",
+    "self.x = 1\n<|self.y = 1!\nself.x = 1|>\n",
+    "self.x = 1\n\n\nself.<|x = !1|>\n",
+    "<|x = 1!\ny = 2|>\n\ny = 2\n",
+    "x = 1\n1\n2\n3\n4\n5\n<|x = 1|>\n",
+    "if a:\n    pass\nelse:\n    <|pass|>\n",
+    "f(\n)\ng(\n<|)|>\n",
+    "# a\n<|!# b|>\n",
+    "# a\n#<| b|>\n",
+    "<|# a\nx = 1|>\n",
+    "<|# a!\n# b\nx = 1|>\n",
+    "def f():\n    <|return 1\n!\ndef g():\n    pass|>\n",
+    "def f():<|\n    return 1\n!\ndef g():\n    pass|>\n",
+    "if a:<|\n    x = 1\nelse:\n    x = 2!\ny = 3|>\n",
+    "def f():\n    <|if a:\n        b()\n    else:\n        c()\n    d()|>\n",
+    "def f(): pass\n<|!def f(): return 1|>\n",
+    "class A:\n    def f(self): pass\n\n    <|!def f(self, x): pass|>\n",
+    "class A:\n    def f(self): pass\n\nclass B:\n    <|def f(self, x): pass|>\n",
+    "class A:\n    <|!def f(self, x): pass|>\n\n    def f(self): pass\n",
+    "class A:\n    @property\n    def f(self): pass\n\n    <|@f.setter\n    def f(self, x): pass|>\n",
+    "def f(): pass\n\ndef f(<|x): pass|>\n",
+    "import os\n1\n2\n3\n4\n5\n<|!import os|>\n",
+    "def f():\n if a:\n  import os\n  1\n  2\n  3\n  4\n  5\n <|!import os|>\n",
+    "def f():\n    import os\n\ndef g():\n    1\n    2\n    3\n    4\n    5\n    <|import os|>\n",
+    "from a import (\n    b\n)\n1\n2\n3\n4\n5\n<|from c import d|>\n",
+    "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|!@app.get('/a')\ndef b(): pass|>\n",
+    "@app.get('/a')\ndef a(): pass\n1\n2\n3\n4\n<|@app.get('/b')\ndef b(): pass|>\n",
+    "def f():\n    <|!    x = 1|>\n",
+    "if a: <|  x = 1|>\n",
+    "def f():\n<|    x = 1|>\n",
+    "<||>\n",
+]
+
+
+@pytest.mark.parametrize("marked", LINES)
+def test_the_first_line_that_should_not_be_written(marked):
+    left, text, right, issue = split(marked)
+    assert first_unwanted_line(left, text, right) == issue
+
+
+KEYWORDS = [
+    "def f():\n    <|!await g()|>",
+    "async def f():\n    <|await g()|>",
+    "async def f():\n    if a:\n        x = <|await g()|>",
+    "def f():\n    x = 1\n    <|!async with a: pass|>",
+    "def f():\n    <|return 1|>",
+    "def f():\n    <|return !await g()|>",
+    "<|!return 1|>",
+    "def f(): pass\nx = (<|!yield|>",
+    "class A:\n    <|!return 1|>",
+    "class A:\n    def f(self):\n        for a in b:\n            <|return 1|>",
+    "def f():\n    x = '<|return|>",
+    "<|def f(): return 1|>",
+    "<|a.return_value|>",
+    "def f(\n    a,\n) -> B:\n    <|return 1|>",
+    "def f(\n    a,\n) -> B:\n    <|!await a|>",
+    'def f():\n    x = """\na\n"""\n    <|return 1|>',
+]
+
+
+@pytest.mark.parametrize("marked", KEYWORDS)
+def test_the_first_keyword_that_the_compiler_would_refuse(marked):
+    left, text, right, issue = split(marked)
+    assert first_misplaced_keyword(left, text, right) == issue
+
+
+@pytest.mark.parametrize(
+    ("text", "swaps"),
+    [
+        ("a) + g(b", True),
+        ("a):\n    g(", True),
+        ("1], [2", True),
+        ("a)", False),
+        ("(a", False),
+        ("f(a)", False),
+        ("')(' + \")(\"", False),
+        ("'''\n)(\n'''", False),
+        ("a  # )(\n", False),
+        ("'\\')('", False),
+    ],
+)
+def test_a_bracket_is_closed_and_another_opened(text, swaps):
+    assert PYTHON_POLICY.swaps_brackets(text.encode()) is swaps
+
+
+KEYS = [
+    "f(a=1, <|!a=2|>)\n",
+    "f(a=1, <|b=2|>)\n",
+    "f(<|!a=2|>, a=3)\n",
+    "f(<|a=2, !a=3|>)\n",
+    "f(a=1, g(<|a=2|>))\n",
+    "f(a == 1, <|a=2|>)\n",
+    "f(a=1); f(<|a=2|>)\n",
+    "x = f(a=1)\ny = <|f(a=1)|>\n",
+    "x = {'a': 1, <|'b': 2, !'a': 3|>}\n",
+    "x = {\n  'a': g(b=1),  # it's\n<|  'b': g(b=1)|>\n}\n",
+    "x = {'a': 1, <|'b': {'a': 1}|>}\n",
+    "x = {1: 1, <|!1: 2|>}\n",
+    "x[a:b, <|a:b|>]\n",
+    "def f(a=1, <|!a=2|>): pass\n",
+    "x = [{'a': 1}, {<|'a': 1|>}]\n",
+]
+
+
+@pytest.mark.parametrize("marked", KEYS)
+def test_the_first_key_that_is_there_twice(marked):
+    left, text, right, issue = split(marked)
+    assert first_repeated_key(left, text, right) == issue
+
+
+ELEMENTS = [
+    "try: pass\nexcept KeyError, <|!KeyError, KeyError|>:\n    pass\n",
+    "try: pass\nexcept (KeyError, <|ValueError, !KeyError|>):\n    pass\n",
+    "try: pass\nexcept <|KeyError|>:\n    pass\nexcept KeyError:\n    pass\n",
+    "try: pass\nexcept a.B as e:\n    x = (<|e, e|>)\n",
+    "x = ['ab', 'cd', <|!'ab'|>]\n",
+    "x = {<|'ab'|>, 'cd', 'ab'}\n",
+    "x = {'ab': 'a', <|'cd': 'a'|>}\n",
+    "print('--', x, <|'--'|>)\n",
+    "pad = (width, <|width|>)\n",
+    "f(a.b, <|a.b, !a.b, a.b|>)\n",
+    "x = [0, 0, <|0, 0|>]\n",
+    "x = g(a), <|g(a), g(a)|>\n",
+    "x: tuple[int, <|int, int|>]\n",
+    "x = (None, <|None, None|>)\n",
+    "x = 'a', <|'a', !'a'|>\n",
+    "x = g(a), <|g(b), g(c)|>\n",
+    "for a in b: f(a, <|a|>)\nf(a, a)\n",
+    "x = (a, <|b),\ny = (a, b)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", ELEMENTS)
+def test_the_first_element_that_is_listed_too_often(marked):
+    left, text, right, issue = split(marked)
+    assert first_repeated_element(left, text, right) == issue
+
+
+# the rest of a line, said once more
+RESTS = [
+    "for <|order !in orders|> in orders:\n    pass\n",
+    "for <|order|> in orders:\n    pass\n",
+    "x = <|a + !b * c|>b * c\n",
+    "x = <|a + b|>b\n",
+    "f(<|a, !b=1|> b=1)\n",
+    "f(<|a, b|>b=1)\n",
+    "f(<|a, |>b=1)\n",
+    "f(<|a)(|>)\n",
+    "x = <|a.b|>\na.b\n",
+]
+
+
+@pytest.mark.parametrize("marked", RESTS)
+def test_where_the_rest_of_the_line_is_said_again(marked):
+    left, text, right, issue = split(marked)
+    assert first_repeated_rest(left, text, right) == issue
+
+
+IDLE = [
+    "def f(a):\n    return <|!isinstance|>\n",
+    "def f(a):\n    return <|isinstance(a, b)|>\n",
+    "def f(a):\n    return <|isinstance|>(a, b)\n",
+    "for a in <|!range|>:\n    pass\n",
+    "map(<|print|>, a)\n",
+    "key=<|len|>\n",
+    "def f(a):\n    <|!a.b|>\n",
+    "def f(a):\n    a<|!.b|>\n",
+    "def f(a):\n    <|a.b|> = 1\n",
+    "def f(a):\n    <|pass|>\n",
+    "def f(a):\n    <|return|>\n",
+    "def f(a):\n    <|...|>\n",
+    "def f(a):\n    <|a = 1!\n    a|>\n",
+    "f(\n    <|a|>\n)\n",
+    "x = [\n    a,\n    <|b|>\n]\n",
+    'def f():\n    """A\n    <|word|>\n    """\n',
+]
+
+
+@pytest.mark.parametrize("marked", IDLE)
+def test_the_name_at_the_end_that_does_nothing(marked):
+    left, text, right, issue = split(marked)
+    assert first_idle_name(left, text, right) == issue
+
+
+STOPS = [
+    ("return ", "str(query),", "\n", " values", True),
+    ("return ", "str(query),", "\n", "", True),
+    ("f(", "a,", ")", " b", True),
+    ("f(\n    ", "a,", "\n)", "", False),
+    ("f(\n    ", "a,", "\n)", "\n    b,", False),
+    ("f(", "type", ")", "='bool'", True),
+    ("x = f(", "a", ")", " == b", False),
+    ("x = f(", "a", ")", "==b", False),
+    ("", "a.b", "\n", ".c()", True),
+    ("", "a.b", "\n", " = c", True),
+    ("", "a.b = c", "\n", ".d", False),
+    ("x = ", "a.b", "\n", " + c", False),
+    ("", "return", "\n", " a", True),
+    ("", "return", "\n", "", False),
+    ("", "return", "\n", "\na", False),
+    ("", "return", "\n", "  # a", False),
+    ("", "return", "\n", "; a", False),
+    ("", "return", "\n", "(a)", True),
+    ("ra", "ise", "\n", " A()", True),
+    ("x = ", "returned", "\n", " - a", False),
+    ("x = ", "yield", "\n", " a", True),
+    ("f((", "yield", "))\n", ")", False),
+    ("", "x = a\nreturn", "\n", " a", True),
+    ("return ", "super()", "\n", ".a()", True),
+    ("a(", "super()", ")\n", "", False),
+    ("return ", "a.super()", "\n", ".a()", False),
+]
+
+
+@pytest.mark.parametrize(("left", "text", "right", "following", "is_idle"), STOPS)
+def test_where_a_text_is_not_cut(left, text, right, following, is_idle):
+    whole = (text + following).encode()
+    assert stops_idly(left.encode(), text.encode(), right.encode(), whole) == is_idle
+
+
+IMPORTS = [
+    "import json\nfrom pathlib import <|!json|>\n",
+    "lazy import json\nfrom pathlib import <|!json|>\n",
+    "import json\nfrom pathlib import j<|!son|>\n",
+    "import json\nfrom pathlib import <|Path, !json|>\n",
+    "import json\nfrom pathlib import <|!Path as json|>\n",
+    "import json\nfrom pathlib import <|json as Path|>\n",
+    "import os.path\nfrom pathlib import <|Path|>\n",
+    "from a import b, c\nfrom d import (<|!c|>\n)",
+    "from a import <|!b|>\nfrom c import b\n",
+    "from a import b as c\nfrom d import <|b|>\n",
+    "def f():\n    import json\nfrom a import <|json|>\n",
+    "import json\ndef f():\n    from a import <|json|>\n",
+    "x = <|json|>\nimport json\n",
+]
+
+
+@pytest.mark.parametrize("marked", IMPORTS)
+def test_the_first_name_that_is_imported_twice(marked):
+    left, text, right, issue = split(marked)
+    assert first_repeated_import(left, text, right) == issue
+
+
+RECEIVERS = [
+    "conn.ping(<|!conn|>)\n",
+    "conn.ping(<|conn.a|>)\n",
+    "conn.ping(<|conn|>.a)\n",
+    "a.b.f(<|!a.b|>)\n",
+    "a.b.f(<|a|>)\n",
+    "x = [self.f(<|a, !self)]|>\n",
+    "self.f(<|a=self, *self, [self], (self)|>)\n",
+    "self.f(g(<|self|>))\n",
+    "if key.m<|atch(!key):|>\n",
+    "x.f(  # a\n    <|!x,\n    b|>\n)\n",
+    "super().__init__(<|!self, a|>)\n",
+    "super(A, self).__init__(<|!self|>)\n",
+    "super(<|A, self).__init__(a)|>\n",
+    "cls.__new__(<|cls|>)\n",
+    "f(a).g(<|(b), f(a)|>)\n",
+    "a.f(a)\n<|a.g(b)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", RECEIVERS)
+def test_the_first_argument_that_is_the_object_of_its_call(marked):
+    left, text, right, issue = split(marked)
+    assert first_own_argument(left, text, right) == issue
