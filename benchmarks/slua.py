@@ -1,13 +1,14 @@
-"""What holding a model to sLua costs: `python benchmarks/slua.py`.
+"""Measures the cost of constraining a model to sLua: `python benchmarks/slua.py`.
 
-A Llama with random weights, of a size that takes about 20 ms for a token on one thread of a CPU, goes on with
-talents of `examples/dungeon`, once without a constraint and once with it, in turns, by the loop that every
-generation uses. So that its tokens are as a trained network's would be, mostly right and some wrong, it is
-mixed with a cache of what it has read, as the bundled model is. The third row is what an index of the same
-expressions (Willard and Louf 2023; outlines-core) would cost on the same texts: one for each lexeme, of all
-that may come there. Times are CPU times, so that other processes count little.
+A Llama with random weights continues talents of `examples/dungeon`. Its size gives about 20 ms for a
+token on one thread of a CPU. It does so without a constraint and with it, in turns, by the loop that
+every generation uses. It is mixed with a cache of the texts that it has read, as the bundled model is. So
+its tokens resemble a trained network's: mostly right and some wrong. The third row is the cost of an
+index for the same texts (Willard and Louf 2023; outlines-core). It has one index for each lexeme, of all
+expected tokens. Times are CPU times, so that other processes count little.
 
-Then it reads longer and longer programs, and asks what may come next. `--svg FILE` keeps that as a chart.
+Then longer and longer programs are read, and the next tokens are queried. `--svg FILE` saves that as a
+chart.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ from rich.table import Table
 from fimlsp import DecodeSettings, load_model
 from fimlsp.datasets.reports.charts import scatter
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
-from fimlsp.languages.slua.incremental.tokens import TOKEN, Expected
+from fimlsp.languages.slua.incremental.tokens import TOKEN, ExpectedTokens
 from fimlsp.languages.slua.interface import Interface
+from fimlsp.models.completion import generate
 from fimlsp.models.decoding import middle as timed
 from fimlsp.models.decoding.middle import Middle
-from fimlsp.models.decoding.unconstrained import Unconstrained
-from fimlsp.models.generation import generate
+from fimlsp.models.decoding.settings import Unconstrained
 from fimlsp.models.loading import BUNDLED, FimModel
-from fimlsp.models.training.data.tokenizer import train_tokenizer
+from fimlsp.models.training.examples import train_tokenizer
 
 DUNGEON = Path(__file__).parents[1] / "examples" / "dungeon"
 WIDTH, LAYERS, HEADS = 512, 8, 8
 FILES = 400
 BEGINNING = b"NewTalent({\n  title = "
 LENGTHS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
-ASKED, ROUNDS = 100, 3
+QUERIES, ROUNDS = 100, 3
 INSIDE = b"g_game.ForEachActor(function(actor) "
 FIRST = [b"local", b"actor.", b"if ", b"g_level.", b"return", b"x", b"12", b"(", b"end"]
 N_BEGINNING = len(TOKEN.findall(BEGINNING.decode()))
@@ -54,7 +55,7 @@ N_BEGINNING = len(TOKEN.findall(BEGINNING.decode()))
 
 @dataclass
 class Measured:
-    """One way to generate: milliseconds of CPU time in the network and in all else, and its tokens."""
+    """One way to generate: milliseconds of CPU time in the network and outside of it, and its tokens."""
 
     name: str
     network_ms: float = 0.0
@@ -69,11 +70,11 @@ class Measured:
 
     @property
     def rate(self) -> float:
-        """Tokens a second."""
+        """Tokens per second."""
         return 1000 * self.tokens / (self.network_ms + self.other_ms)
 
     def row(self, free: Measured) -> list[str]:
-        """A row of the table, with the rate beside that of *free*."""
+        """A row of the table, with the rate relative to that of *free*."""
         share = self.other_ms / (self.network_ms + self.other_ms)
         step, other = self.network_ms / self.tokens, self.other_ms / self.tokens
         return [
@@ -106,7 +107,7 @@ def random_model(folder: Path, vocabulary: int, seed: int) -> FimModel:
 
 
 def read_before(rng: Random) -> bytes:
-    """Some talents, and how another begins."""
+    """Some talents, and the start of another one."""
     talents = sorted((DUNGEON / "talents").glob("*.slua"))
     return b"\n".join(path.read_bytes() for path in rng.sample(talents, 2)) + b"\n" + BEGINNING
 
@@ -114,7 +115,7 @@ def read_before(rng: Random) -> bytes:
 def compared(
     model: FimModel, interface: Interface, runs: int, tokens: int, seed: int
 ) -> tuple[list[Measured], list[bytes]]:
-    """The same beginnings, gone on with in both ways, in turns; and what was written under the constraint."""
+    """The same starts, continued in both ways in turns; and the texts written under the constraint."""
     free, held = Measured("unconstrained"), Measured("held to the types")
     started = begin(interface, "talent").feed(BEGINNING)
     assert started is not None
@@ -128,7 +129,7 @@ def compared(
         ways = [(free, Unconstrained()), (held, started)]
         for measured, start in ways if run % 2 else reversed(ways):
             middle = generate(model, written, start, settings)
-            if run >= 0:  # the first warms up
+            if run >= 0:  # the first is a warm-up
                 measured.add(middle)
             if run >= 0 and measured is held:
                 texts.append(BEGINNING + middle.text)
@@ -138,17 +139,17 @@ def compared(
 # An index of the same expressions.
 
 
-def expression(expected: Expected) -> str:
-    """The regular expression of the next lexeme, with the blanks before it."""
+def expression(expected: ExpectedTokens) -> str:
+    """The regular expression of the next lexeme, with the spaces before it."""
     kinds = [re.escape(word) for word in sorted(expected.words)]
-    kinds += [r"[A-Za-z][A-Za-z0-9_]{0,49}"] if expected.but is not None else []
+    kinds += [r"[A-Za-z][A-Za-z0-9_]{0,49}"] if expected.taken_names is not None else []
     kinds += [r"[0-9]+(\.[0-9]+)?"] if expected.number else []
     kinds += [r'"([^"\\]|\\[nt"\\])*"'] if expected.string else []
     return f"[ \\n]{{0,16}}({'|'.join(kinds)})"
 
 
 def expressions(interface: Interface, text: bytes) -> Iterator[str]:
-    """Those of the lexemes of *text*, one after the other."""
+    """The expressions of the lexemes of *text*, one after the other."""
     machine = begin(interface, "talent").machine
     for lexeme in TOKEN.findall(text.decode()):
         yield expression(machine.expected())
@@ -168,12 +169,12 @@ def indexed(model: FimModel, interface: Interface, held: Measured, texts: list[b
         if text:
             ids.setdefault(text, []).append(token)
     vocabulary = OutlinesVocabulary(0, ids)
-    wanted = [each for text in texts for each in list(expressions(interface, text))[N_BEGINNING:]]
-    begun = process_time()
-    for each in wanted:
-        Index(each, vocabulary)
-    spent = 1000 * (process_time() - begun)
-    print(f"{len(wanted):,} expressions, {spent / len(wanted):.1f} ms for the index of one")
+    patterns = [pattern for text in texts for pattern in list(expressions(interface, text))[N_BEGINNING:]]
+    started_at = process_time()
+    for pattern in patterns:
+        Index(pattern, vocabulary)
+    spent = 1000 * (process_time() - started_at)
+    print(f"{len(patterns):,} expressions, {spent / len(patterns):.1f} ms for the index of one")
     return Measured("an index of each expression", held.network_ms, spent, held.tokens)
 
 
@@ -181,7 +182,7 @@ def indexed(model: FimModel, interface: Interface, held: Measured, texts: list[b
 
 
 def program(length: int) -> bytes:
-    """Statements, about *length* bytes."""
+    """A program of about *length* bytes."""
     blocks = [
         f"""do
   local strength{n}: number = g_math.Clamp({n} - 3 * 2, 1, 4);
@@ -200,38 +201,38 @@ end;
 
 
 def grown(interface: Interface) -> dict[str, list[tuple[float, float]]]:
-    """For each length: milliseconds to read a program, and to say what may come in the block behind it."""
-    found: dict[str, list[tuple[float, float]]] = {"reading it all": [], "what may come next": []}
+    """For each length: milliseconds to read a program, and to find the next tokens in the block after it."""
+    times_by_name: dict[str, list[tuple[float, float]]] = {"reading it all": [], "next tokens": []}
     fed(interface, program(LENGTHS[0]))
     for length in LENGTHS:
         text = program(length) + INSIDE
         rounds = [fed(interface, text) for _ in range(ROUNDS)]
-        for name, number in (("reading it all", 0), ("what may come next", 1)):
-            found[name].append((len(text), median(times[number] for times in rounds)))
-    return found
+        for name, number in (("reading it all", 0), ("next tokens", 1)):
+            times_by_name[name].append((len(text), median(times[number] for times in rounds)))
+    return times_by_name
 
 
 def fed(interface: Interface, text: bytes) -> tuple[float, float]:
     """Milliseconds for both."""
-    begun = process_time()
+    started_at = process_time()
     state = begin(interface).feed(text)
-    read = process_time() - begun
+    read = process_time() - started_at
     assert state is not None
-    begun = process_time()
-    for _ in range(ASKED):
-        asked = ScriptState(state.machine)
-        asked.machine.expected()
+    started_at = process_time()
+    for _ in range(QUERIES):
+        queried = ScriptState(state.machine)
+        queried.machine.expected()
         for first in FIRST:
-            asked.feed(first)
-    return 1000 * read, 1000 * (process_time() - begun) / ASKED
+            queried.feed(first)
+    return 1000 * read, 1000 * (process_time() - started_at) / QUERIES
 
 
 @click.command(help=__doc__)
 @click.option("--runs", default=12, show_default=True, help="Texts of each way.")
-@click.option("--tokens", default=100, show_default=True, help="The most tokens of a text.")
+@click.option("--tokens", default=100, show_default=True, help="Tokens of a text, at most.")
 @click.option("--vocabulary", default=49_152, show_default=True, help="Tokens of the network.")
 @click.option("--seed", default=1, show_default=True)
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Keep the chart in this file.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Save the chart in this file.")
 def main(runs: int, tokens: int, vocabulary: int, seed: int, svg: Path | None) -> None:
     """Measure."""
     timed.monotonic = process_time  # type: ignore[attr-defined] # CPU times
@@ -264,7 +265,7 @@ def main(runs: int, tokens: int, vocabulary: int, seed: int, svg: Path | None) -
 
 
 def effects_of_dungeon() -> Interface:
-    """The interface of the example, with what its effects bring."""
+    """The interface of the example, extended by its effects."""
     sys.path.insert(0, str(DUNGEON))
     from engine.library import load_library
 

@@ -1,4 +1,4 @@
-"""The languages that fimlsp completes: the value that describes each, and its names for users and editors."""
+"""The languages that fimlsp completes: their values, and their names for users and editors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class KnownLanguage:
     """A language that users can choose.
 
-    `identifiers` are what editors call its documents (LSP's `languageId`), `patterns` what its files are
-    called. `language` makes it, of a language with versions the usual one; only then is it imported.
+    `identifiers` are the editors' names for its documents (LSP's `languageId`), `patterns` match its file
+    names. `language` imports and returns its value, for a language with versions the default one.
     """
 
     identifiers: tuple[str, ...]
@@ -65,22 +65,22 @@ LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
         "slua": KnownLanguage(("slua",), ("*.slua",), _slua),
     }
 )
-"""All languages, by the names that users give them."""
+"""All languages by name."""
 
 
 IDENTIFIERS = tuple(identifier for known in LANGUAGES.values() for identifier in known.identifiers)
-"""What editors call the documents of all languages: their clients and the server begin with this list."""
+"""The editors' names for the documents of all languages. Clients and the server check this list first."""
 
 
 class UnknownLanguageError(UserError, ValueError):
-    """No language has that name."""
+    """There is no language with that name."""
 
 
 def language_named(name: str) -> Language:
-    """The language that users call *name*.
+    """The language with the name *name*.
 
     Raises:
-        UnknownLanguageError: none is called so; the message names all.
+        UnknownLanguageError: there is none; the message lists all names.
     """
     if name not in LANGUAGES:
         raise UnknownLanguageError(f"{name!r} is not one of {', '.join(LANGUAGES)}")

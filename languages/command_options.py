@@ -1,4 +1,4 @@
-"""Options of commands that name a language: a grammar of the user's own, and what sLua scripts are given."""
+"""Options of commands for a language: a grammar of the user's own, and the interface of sLua scripts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ GRAMMAR = click.option(
     "--grammar",
     metavar="FILE.lark",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A Lark grammar of your own that holds instead of a language.",
+    help="A Lark grammar of your own, used instead of a language.",
 )
 
-START = click.option(
-    "--start", metavar="RULE", help="The rule of --grammar that a text is made of. Default: start."
-)
+START = click.option("--start", metavar="RULE", help="The start rule of --grammar. Default: start.")
 
 INTERFACE = click.option(
     "--interface",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With --language slua: declarations of what scripts are given.",
+    help="With --language slua: the interface that scripts are given.",
 )

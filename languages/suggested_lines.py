@@ -1,7 +1,6 @@
-"""The lines of a suggestion as they will stand in the file, and those of them that it should not have.
+"""The lines of a suggestion as they would stand in the file, and a policy that refuses some of them.
 
-Small models like to write a neighbouring line once more, and to go on when the block at the cursor is
-finished.
+Small models like to repeat a neighbouring line, and to continue after the end of the block at the cursor.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from dataclasses import dataclass
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 NEAR = 4
-"""Lines above and below within which the same line is a repetition; blank ones do not count."""
+"""Lines above and below within which an equal line is a repetition; blank ones do not count."""
 
 FAR = 4_000
-"""Bytes above and below the cursor in which these lines are looked for."""
+"""Bytes above and below the cursor in which these lines are looked up."""
 
-TELLS = re.compile(rb"[\w\x80-\xff]")
-"""Matches where a line has more than brackets."""
+HAS_WORD = re.compile(rb"[\w\x80-\xff]")
+"""Matches lines with more than brackets and signs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a suggestion, with what stands left and right of it there, and the offset to cut it off."""
+    """A line of a suggestion, with the text left and right of it, and the offset at which to cut it off."""
 
     text: bytes
     offset: int
@@ -36,15 +35,15 @@ class Line:
 
     @property
     def column(self) -> int:
-        """How far the line is indented, in bytes."""
+        """Indentation of the line, in bytes."""
         return column_of(self.text)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The lines of a suggestion that are not blank, and the nearest of those *above* and *below* them.
+class SuggestedLines:
+    """The lines of a suggestion that are not blank, and the nearest lines *above* and *below* them.
 
-    *head* is what its first line has left of the cursor.
+    *head* is the text left of the cursor in its line.
     """
 
     head: bytes
@@ -53,19 +52,21 @@ class Written:
     below: tuple[bytes, ...]
 
 
-def written_lines(left: bytes, text: bytes, right: bytes) -> Written:
-    """The lines that *text* makes or changes between *left* and *right*. O(len(text))."""
+def suggested_lines(left: bytes, text: bytes, right: bytes) -> SuggestedLines:
+    """The lines that *text* adds or changes between *left* and *right*. O(len(text))."""
     head = left[left.rfind(b"\n") + 1 :]
     tail = right.partition(b"\n")[0]
     above = _significant(
         reversed(left[max(0, len(left) - len(head) - FAR) : len(left) - len(head)].split(b"\n"))
     )
     below = _significant(right[len(tail) :][:FAR].split(b"\n"))
-    return Written(head, tuple(_lines(head, text, tail)), tuple(above[:NEAR][::-1]), tuple(below[:NEAR]))
+    return SuggestedLines(
+        head, tuple(_lines(head, text, tail)), tuple(above[:NEAR][::-1]), tuple(below[:NEAR])
+    )
 
 
 def column_of(line: bytes) -> int:
-    """How far *line* is indented, in bytes."""
+    """Indentation of *line*, in bytes."""
     return len(line) - len(line.lstrip())
 
 
@@ -85,28 +86,28 @@ def _significant(lines: Iterable[bytes]) -> list[bytes]:
 
 @dataclass(frozen=True)
 class LinesPolicy(EditorPolicy):
-    """An editor policy that refuses repeated lines and those of another block.
+    """An editor policy that refuses repeated lines and lines of another block.
 
-    Lines that match `repeatable` may stand twice near each other, as `return` does.
+    Lines that match `repeatable` may repeat near each other, as `return` does.
     """
 
     repeatable: re.Pattern[bytes] = re.compile(rb"(?!)")
 
-    def first_fault(self, left: bytes, text: bytes, right: bytes) -> int | None:
-        """As in `EditorPolicy`: before a repeated line, a remark behind a remark, or one of another block."""
-        written = written_lines(left, text, right)
-        before = list(written.above)
-        for number, line in enumerate(written.lines):
-            is_begun = number == 0 and bool(written.head.strip())
-            if self._tells(line.code) and line.code in [*before[-NEAR:], *written.below]:
-                return len(text.partition(b"\n")[0].rstrip()) - 1 if is_begun else line.offset
-            if number and line.column < column_of(written.head) and not self.only_closes(line.code):
+    def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
+        """As in `EditorPolicy`: before a repeated line, a second comment, or a line of another block."""
+        suggestion = suggested_lines(left, text, right)
+        before = list(suggestion.above)
+        for number, line in enumerate(suggestion.lines):
+            is_partial = number == 0 and bool(suggestion.head.strip())
+            if self._is_distinctive(line.code) and line.code in [*before[-NEAR:], *suggestion.below]:
+                return len(text.partition(b"\n")[0].rstrip()) - 1 if is_partial else line.offset
+            if number and line.column < column_of(suggestion.head) and not self.only_closes(line.code):
                 return line.offset
-            if not is_begun and before and self.is_remark(line.code) and self.is_remark(before[-1]):
+            if not is_partial and before and self.is_comment(line.code) and self.is_comment(before[-1]):
                 return line.offset
             before.append(line.code)
         return None
 
-    def _tells(self, code: bytes) -> bool:
+    def _is_distinctive(self, code: bytes) -> bool:
         is_common = self.only_closes(code) or self.repeatable.match(code) is not None
-        return not is_common and TELLS.search(code) is not None
+        return not is_common and HAS_WORD.search(code) is not None

@@ -19,17 +19,15 @@ from rich.live import Live
 
 WIDTH = 150
 WITHOUT_FONTS = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-"""A picture that fetches no fonts from elsewhere."""
+"""The format of a picture that loads no fonts from the network."""
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--seed", type=int, help="Decides all that is left to chance; it is shown, and random by default."
-)
+@click.option("--seed", type=int, help="Seed of all random choices; it is shown, and random by default.")
 @click.option("--delay", default=0.15, show_default=True, help="Seconds after each turn.")
-@click.option("--generated/--written", default=True, show_default=True, help="Use what a model wrote, too.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Keep a picture in this file.")
-@click.option("--round", "at_round", default=0, help="The round of which the picture is; 0: the last.")
+@click.option("--generated/--written", default=True, show_default=True, help="Include scripts of a model.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Save a picture in this file.")
+@click.option("--round", "at_round", default=0, help="The round in the picture; 0: the last.")
 def main(seed: int | None, delay: float, generated: bool, svg: Path | None, at_round: int) -> None:
     """Fight."""
     seed = random.randrange(10_000) if seed is None else seed

@@ -1,7 +1,7 @@
 """Lets a model write effects and talents: `python examples/dungeon/generate.py --effects 4 --talents 6`.
 
-The model reads some of the scripts that are there, and goes on with a new one, which the constraint keeps
-right. What it writes is put into a folder that a fight takes its scripts from; each may use what was there.
+The model reads some of the existing scripts and continues with a new one, which the constraint keeps
+valid. The new scripts go to a folder from which a fight takes its scripts; each may use the earlier ones.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from engine.library import HERE, KINDS, Library, load_library
 
 from fimlsp import DecodeSettings, load_model
 from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.tidying.tidy import Tidy
-from fimlsp.models.generation import generate
+from fimlsp.languages.slua.tidy import Tidy
+from fimlsp.models.completion import generate
 from fimlsp.models.loading import FimModel
 
 EXAMPLES = 3
@@ -28,16 +28,16 @@ NAMES = {
 def write_script(
     model: FimModel, library: Library, kind: str, name: str, seed: int = 0, tokens: int = 300
 ) -> str:
-    """A new script of *kind*, by *model*, which has read some of *library*. It is right whatever the model.
+    """A new script of *kind* by *model*, which has read some of *library*. It is valid whatever the model.
 
-    It begins as one of these, with *name* as its title.
+    It starts like one of these, with *name* as its title.
     """
     known = [script.text for script in library.scripts if script.kind == kind and not script.is_generated]
     random.Random(seed).shuffle(known)
     beginning = _beginning(known[-1], name)
     state = begin(library.interface, kind).feed(beginning)
-    assert state is not None, "every script of this kind may begin so"
-    start = Tidy.behind(state, beginning)
+    assert state is not None, "every script of this kind may start so"
+    start = Tidy.after(state, beginning)
     read = "\n".join(known[:EXAMPLES]).encode() + b"\n" + beginning
     settings = DecodeSettings(tokens=tokens, temperature=0.7, seed=seed)
     return (beginning + generate(model, read, start, settings).text).decode("utf-8")
@@ -50,7 +50,7 @@ def _beginning(text: str, name: str) -> bytes:
 
 
 def unused_name(library: Library, kind: str, seed: int) -> str:
-    """A name for a script of *kind* that none has."""
+    """A name for a script of *kind* that no other has."""
     taken = {script.name for script in library.scripts if script.kind == kind}
     names = [name for name in NAMES[kind] if name not in taken]
     return names[seed % len(names)] if names else f"{NAMES[kind][0]}_{len(taken)}"
@@ -60,7 +60,7 @@ def unused_name(library: Library, kind: str, seed: int) -> str:
 @click.option("--effects", default=4, show_default=True)
 @click.option("--talents", default=6, show_default=True)
 @click.option("--seed", default=1, show_default=True, help="Of the draws.")
-@click.option("--tokens", default=300, show_default=True, help="The most that a script has.")
+@click.option("--tokens", default=300, show_default=True, help="Tokens of a script, at most.")
 @click.option("--into", default=HERE / "generated", show_default=True, type=click.Path(path_type=Path))
 @click.option("--model", default=None, help="As `fimlsp generate --model`; the bundled one by default.")
 def main(effects: int, talents: int, seed: int, tokens: int, into: Path, model: str | None) -> None:
@@ -75,7 +75,7 @@ def main(effects: int, talents: int, seed: int, tokens: int, into: Path, model: 
             path = into / folder / f"{name}.slua"
             path.write_text(write_script(written_by, library, kind, name, seed + number, tokens), "utf-8")
             library = library.with_scripts([path])
-            click.echo(f"{path}: {next((fault for fault in library.faults), 'right')}")
+            click.echo(f"{path}: {next(iter(library.faults), 'valid')}")
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ def random_model(folder: Path, seed: int) -> FimModel:
 
 
 def judged(library: Library, kind: str, text: str, folder: Path, seed: int) -> list[str]:
-    """What is wrong with the script *text*: its faults, or why hooks were stopped in a fight full of it."""
-    path = folder / next(name for name, each in KINDS.items() if each == kind) / "judged.slua"
+    """The faults of the script *text*, or the reasons for which hooks were stopped in a fight with it."""
+    path = folder / next(name for name, known in KINDS.items() if known == kind) / "judged.slua"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8")
     with_it = library.with_scripts([path])
@@ -66,7 +66,7 @@ def _call_hooks(fight: Fight, actor: Actor, settings: object) -> None:
     kind = fight.effects["judged"]
     kind.Apply(actor, actor, 3, settings)
     kind.Describe(settings)
-    for borne in [each for each in actor.effects if each.kind is kind]:
+    for borne in [borne for borne in actor.effects if borne.kind is kind]:
         for hook in HOOKS:
             borne.hook(hook)
         borne.hook("OnMove", actor.place)
@@ -76,11 +76,11 @@ def _call_hooks(fight: Fight, actor: Actor, settings: object) -> None:
 
 @click.command(help=__doc__)
 @click.option("--scripts", default=200, show_default=True, help="Of each kind.")
-@click.option("--tokens", default=200, show_default=True, help="The most that a script has.")
+@click.option("--tokens", default=200, show_default=True, help="Tokens of a script, at most.")
 @click.option("--weights", type=click.Choice(["bundled", "random"]), default="bundled", show_default=True)
 @click.option("--seed", default=1, show_default=True)
 def main(scripts: int, tokens: int, weights: str, seed: int) -> None:
-    """Judge; the exit status is 1 if a script fails."""
+    """Test; the exit status is 1 if a script fails."""
     library, counted, begun = load_library(generated=False), Counter[str](), process_time()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,7 +1,7 @@
-"""From the text of a Lark grammar to a grammar and lexemes; Lark itself reads it.
+"""From the text of a Lark grammar to a grammar and lexemes for the engine.
 
-`Lark(grammar, parser="earley", lexer="basic")` says what a text is: its loader expands imports, templates and
-repetitions, and everything here starts from what it makes of them.
+`Lark(grammar, parser="earley", lexer="basic")` defines the language. Lark's loader expands imports,
+templates and repetitions, and everything here starts from its result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lark.lexer import PatternStr, TerminalDef
 from lark.load_grammar import Grammar as LarkGrammar
 from lark.load_grammar import GrammarBuilder
 
-from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.custom.indentation import (
     BlockError,
     Indenter,
@@ -31,19 +31,22 @@ from fimlsp.languages.custom.indentation import (
     with_line_ends,
 )
 from fimlsp.languages.custom.lexemes import compiled_lexemes, terminal_of
-from fimlsp.languages.custom.neighbours import check_neighbours
 from fimlsp.languages.custom.rules import NoSentenceError, TooManyProductionsError, to_grammar
 from fimlsp.lexing.automata.dfa import Dfa
+from fimlsp.lexing.automata.paths import Separation
+from fimlsp.lexing.nesting import CODE
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
+from fimlsp.quotient.language.tables import ends, neighbours
 
 MOST_WAYS = 10_000
+"""Expansions of one rule."""
 _MOST_TERMINALS = 2_000
 _UNDEFINED = re.compile(r"Rule '(\w+)' used but not defined \(in rule (\w+)\)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledGrammar:
-    """A grammar as the engine takes it: rules, lexemes, what is `ignored`, and the texts of `literals`."""
+    """A grammar for the engine: rules, lexemes, the `ignored` kinds, and the texts of `literals`."""
 
     grammar: Grammar
     dfa: Dfa
@@ -58,39 +61,48 @@ def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
     """The grammar in *files*, from the rule *start*.
 
     Raises:
-        GrammarError: it cannot be read or used; the message names rule or terminal, its line, and a way out.
+        GrammarError: it cannot be read or used; the message names the rule or terminal, its line, and a
+            remedy.
     """
+    terminals, rules, ignored = _compiled_by_lark(files, start)
+    defined = {terminal.name for terminal in terminals}
+    needed = {str(symbol.name) for rule in rules for symbol in rule.expansion if symbol.is_term} - defined
+    indenter = indenter_of(files, defined, needed)
+    of_layout = frozenset[str]()
+    if indenter is not None:
+        terminals = with_line_ends(terminals, ignored, indenter, files)
+        of_layout = frozenset((indenter.newline, indenter.indent, indenter.dedent))
+    dfa = compiled_lexemes(terminals, ignored, files).expand()
+    _check_declared(rules, defined | of_layout, files)
+    kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - ignored
+    grammar = _grammar(rules, frozenset(map(terminal_of, kinds)) | of_layout, start, indenter, files)
+    literals = {one.name: one.pattern.value for one in terminals if isinstance(one.pattern, PatternStr)}
+    if indenter is not None:
+        layout = layout_of(dfa, ignored, files)
+        return CompiledGrammar(grammar, dfa, ignored, literals, indenter, layout)
+    check_neighbours(grammar, dfa, ignored, files)
+    return CompiledGrammar(grammar, dfa, ignored, literals)
+
+
+def _compiled_by_lark(
+    files: GrammarFiles, start: str
+) -> tuple[list[TerminalDef], list[Rule], frozenset[str]]:
+    """The terminals, the rules, and the names of ignored terminals that Lark's loader makes of *files*."""
     loaded = _loaded(files)
     if start not in {str(name) for name, parameters, *_ in loaded.rule_defs if not parameters}:
-        raise GrammarError(f"{files.name} has no rule {start} to start from; name another one (--start).")
+        raise GrammarError(
+            f"Cannot start from {start}: {files.name} has no such rule. Choose another one with --start."
+        )
     _check_size(loaded, files)
     try:
         terminals, rules, ignored = loaded.compile([start], set())
     except LarkError as error:
-        raise GrammarError(f"{files.name} cannot be used: {_first_line(error)}") from error
+        raise GrammarError(f"Cannot use {files.name}: {_first_line(error)}") from error
     except (AssertionError, RecursionError) as error:
-        raise GrammarError(f"{files.name} cannot be used: Lark fails on it ({error}).") from error
+        raise GrammarError(f"Cannot use {files.name}: Lark fails on it ({error}).") from error
     if len(terminals) > _MOST_TERMINALS:
         raise GrammarError(f"{files.name} has more than {_MOST_TERMINALS} terminals; use fewer.")
-    hidden = frozenset(map(str, ignored))
-    defined = {terminal.name for terminal in terminals}
-    needed = {str(symbol.name) for rule in rules for symbol in rule.expansion if symbol.is_term} - defined
-    indenter = indenter_of(files, defined, needed)
-    made = frozenset[str]()
-    if indenter is not None:
-        terminals = with_line_ends(terminals, hidden, indenter, files)
-        made = frozenset((indenter.newline, indenter.indent, indenter.dedent))
-    dfa = compiled_lexemes(terminals, hidden, files).expand()
-    _check_declared(rules, defined | made, files)
-    kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - hidden
-    lexed = frozenset(map(terminal_of, kinds)) | made
-    grammar = _grammar(rules, lexed, start, indenter, files)
-    if indenter is not None:
-        return CompiledGrammar(
-            grammar, dfa, hidden, _literals(terminals), indenter, layout_of(dfa, hidden, files)
-        )
-    check_neighbours(grammar, dfa, hidden, files)
-    return CompiledGrammar(grammar, dfa, hidden, _literals(terminals))
+    return list(terminals), list(rules), frozenset(map(str, ignored))
 
 
 def _loaded(files: GrammarFiles) -> LarkGrammar:
@@ -99,17 +111,17 @@ def _loaded(files: GrammarFiles) -> LarkGrammar:
         builder.load_grammar(files.text, files.name)
         return builder.build()
     except UnexpectedInput as error:
-        place = f"line {error.line}, column {error.column}"
-        raise GrammarError(f"{files.name}, {place}: {_first_line(error)}") from error
+        position = f"line {error.line}, column {error.column}"
+        raise GrammarError(f"{files.name}, {position}: {_first_line(error)}") from error
     except LarkError as error:
-        said = _first_line(error)
-        undefined = _UNDEFINED.match(said)
+        message = _first_line(error)
+        undefined = _UNDEFINED.match(message)
         if undefined is not None:
-            where = f"The rule {undefined[2]} ({files.place(undefined[2])})"
+            where = f"The rule {undefined[2]} ({files.location(undefined[2])})"
             raise GrammarError(f"{where} uses {undefined[1]}, which is not defined; define it.") from error
-        raise GrammarError(f"{files.name} cannot be read: {said}") from error
+        raise GrammarError(f"Cannot read {files.name}: {message}") from error
     except (AssertionError, OSError, RecursionError, RuntimeError) as error:
-        raise GrammarError(f"{files.name} cannot be read: {_first_line(error)}") from error
+        raise GrammarError(f"Cannot read {files.name}: {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -118,30 +130,30 @@ def _first_line(error: Exception) -> str:
 
 
 def _check_size(loaded: LarkGrammar, files: GrammarFiles) -> None:
-    """Refuse a rule that Lark would write out in too many ways."""
+    """Refuse a rule that Lark would expand into too many alternatives."""
     for name, _, tree, _ in loaded.rule_defs:
         ways = _ways(tree)
         if ways > MOST_WAYS:
             raise GrammarError(
-                f"The rule {name} ({files.place(str(name))}) can be written in {ways:,} ways, as every "
-                f"optional part doubles them; move some of its parts to rules of their own."
+                f"The rule {name} ({files.location(str(name))}) has {ways:,} expansions, as every optional "
+                f"part doubles their number; move some of its parts to rules of their own."
             )
 
 
 def _ways(node: object) -> int:
-    """In how many ways Lark writes out *node*, without repetitions by number."""
+    """Number of alternatives into which Lark expands *node*, without counted repetitions."""
     if not isinstance(node, Tree):
         return 1
-    found = [_ways(child) for child in node.children]
+    counts = [_ways(child) for child in node.children]
     if node.data == "expansions":
-        return sum(found)
+        return sum(counts)
     if node.data == "maybe":
-        return found[0] + 1
+        return counts[0] + 1
     if node.data == "expr":
         operator = [str(child) for child in node.children[1:] if isinstance(child, Token)]
-        return found[0] + 1 if operator in (["?"], ["*"]) else found[0]
+        return counts[0] + 1 if operator in (["?"], ["*"]) else counts[0]
     product = 1
-    for ways in found:
+    for ways in counts:
         product = min(product * ways, 1 << 62)
     return product
 
@@ -149,7 +161,7 @@ def _ways(node: object) -> int:
 def _grammar(
     rules: Iterable[Rule], lexed: frozenset[str], start: str, indenter: Indenter | None, files: GrammarFiles
 ) -> Grammar:
-    """The grammar with *rules*, without what needs a terminal that is not among *lexed*."""
+    """The grammar with *rules*, without alternatives that need a terminal missing in *lexed*."""
     sides: dict[str, list[tuple[str, ...]]] = {}
     for rule in rules:
         own = sides.setdefault(str(rule.origin.name), [])
@@ -164,14 +176,14 @@ def _grammar(
         return grammar
     except NoSentenceError:
         raise GrammarError(
-            f"The rule {start} ({files.place(start)}) derives no text but perhaps the empty one; "
-            f"give it an end."
+            f"The rule {start} ({files.location(start)}) derives no text, or only the empty one; "
+            f"add an alternative without recursion."
         ) from None
     except BlockError as error:
         name = str(error)
         raise GrammarError(
-            f"In the rule {name} ({files.place(name)}) a block does not end where it begins; write both of "
-            f"its terminals in one rule."
+            f"In the rule {name} ({files.location(name)}) a block starts and ends in different rules; "
+            f"write both of its terminals in one rule."
         ) from None
     except TooManyProductionsError as error:
         raise GrammarError(f"{files.name} is too large: {error}; use fewer optional parts.") from None
@@ -184,10 +196,47 @@ def _check_declared(rules: Iterable[Rule], defined: Collection[str], files: Gram
             if symbol.is_term and symbol.name not in defined:
                 name = str(rule.origin.name)
                 raise GrammarError(
-                    f"The rule {name} ({files.place(name)}) needs {symbol.name}, which is only declared; "
-                    f"define it (those of an indenter are _INDENT and _DEDENT, if comments say nothing else)."
+                    f"The rule {name} ({files.location(name)}) needs {symbol.name}, which is only declared; "
+                    f"define it (an indenter has _INDENT and _DEDENT, unless comments name others)."
                 )
 
 
-def _literals(terminals: Iterable[TerminalDef]) -> dict[str, str]:
-    return {one.name: one.pattern.value for one in terminals if isinstance(one.pattern, PatternStr)}
+def check_neighbours(grammar: Grammar, dfa: Dfa, ignored: frozenset[str], files: GrammarFiles) -> None:
+    """Refuse a grammar in which a terminal may run into the next one.
+
+    A valid start of a text could otherwise have no end.
+
+    Raises:
+        GrammarError: it names both terminals.
+    """
+    hidden = {number for number, kind in enumerate(dfa.kinds) if kind in ignored}
+    separation = Separation(dfa, CODE, hidden)
+    kinds: dict[str, list[int]] = {}
+    for number, kind in enumerate(dfa.kinds):
+        if number not in hidden:
+            kinds.setdefault(terminal_of(kind), []).append(number)
+    forced = _forced_pairs(grammar)
+    for left, right in sorted(neighbours(grammar)):
+        one, other = grammar.name(left), grammar.name(right)
+        following = sum(1 << kind for kind in kinds[other])
+        for own in kinds[one]:
+            inside = [state for state, live in enumerate(dfa.live) if live >> own & 1]
+            after = separation.after if hidden else separation.surely_after
+            apart = [bool(after(state, own) & following) for state in inside]
+            if all(apart) or (not any(apart) and (left, right) not in forced):
+                continue  # terminals that are never adjacent start nothing
+            raise GrammarError(
+                f"{other} ({files.location(other)}) may follow {one} ({files.location(one)}), but would be "
+                f"read as a part of it; %ignore white space, or let {one} end with a delimiter."
+            )
+
+
+def _forced_pairs(grammar: Grammar) -> frozenset[tuple[int, int]]:
+    """The pairs of terminals of which one must follow the other somewhere."""
+    first, last = ends(grammar, 0), ends(grammar, -1)
+    pairs: set[tuple[int, int]] = set()
+    for production in grammar.productions:
+        for left, right in zip(production.rhs, production.rhs[1:], strict=False):
+            if len(last[left]) == len(first[right]) == 1:
+                pairs.add((next(iter(last[left])), next(iter(first[right]))))
+    return frozenset(pairs)

@@ -1,14 +1,14 @@
-"""Grammars of indentation: what Lark's `Indenter` is told, and the rules as the engine takes them.
+"""Grammars with indentation: the attributes of Lark's `Indenter`, and the rules in the form of the engine.
 
 With Lark a program makes the terminals INDENT and DEDENT from the columns of lines. That program is never
-run; its attributes are data, which a grammar file gives in comments under the names that Lark has for them:
+run. Its attributes are data, which a grammar file gives in comments under Lark's names:
 
     // NL_type = "_NL"
     // OPEN_PAREN_types = ["LPAR"]
     // CLOSE_PAREN_types = ["RPAR"]
 
-The engine has the columns itself (`Offside`) and makes one NEWLINE at the end of each line that is not blank.
-So sentences are left out in which a line end comes first or follows another one.
+The engine tracks the columns itself (`Offside`) and makes one NEWLINE at the end of each line that is not
+blank. So the rules are restricted to sentences without a line end at the start or after another one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from itertools import product
 
 from lark.lexer import PatternRE, TerminalDef
 
-from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
-from fimlsp.lexing.lexis import Offside
-from fimlsp.lexing.modes import CODE, ModeStack
+from fimlsp.lexing.lexical_spec import Offside
+from fimlsp.lexing.nesting import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, without_useless
 from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE
 
@@ -48,7 +48,7 @@ Side = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Indenter:
-    """The attributes of Lark's `Indenter`; `brackets` maps the terminals that open to those that close."""
+    """The attributes of Lark's `Indenter`; `brackets` maps opening terminals to closing ones."""
 
     newline: str
     indent: str
@@ -58,40 +58,42 @@ class Indenter:
 
 
 def indenter_of(files: GrammarFiles, terminals: Collection[str], needed: Collection[str]) -> Indenter | None:
-    """What the grammar in *files* tells of its indenter; None if it *needs* no terminal that one makes.
+    """The indenter of the grammar in *files*; None if *needed* has none of its terminals.
 
-    *terminals* are those that are defined. What is not told is as in Lark's own `PythonIndenter`, as far as
-    the grammar has it.
+    *terminals* are the defined ones. Attributes that are not given default to those of Lark's
+    `PythonIndenter`, as far as the grammar has these terminals.
 
     Raises:
         GrammarError: an attribute cannot be read, or the terminal of line ends is missing.
     """
-    told = _attributes(files)
-    indent, dedent = str(told.get("INDENT_type", "_INDENT")), str(told.get("DEDENT_type", "_DEDENT"))
+    given = _attributes(files)
+    indent, dedent = str(given.get("INDENT_type", "_INDENT")), str(given.get("DEDENT_type", "_DEDENT"))
     if {indent, dedent}.isdisjoint(needed):
         return None
     usual = next((name for name in ("_NEWLINE", "_NL", "NEWLINE", "NL") if name in terminals), "_NEWLINE")
-    newline = str(told.get("NL_type", usual))
+    newline = str(given.get("NL_type", usual))
     if newline not in terminals:
         raise GrammarError(
-            f"{files.name} needs {indent}, but has no terminal {newline} of line ends; define it, or name "
-            f'it in a comment: // NL_type = "{newline}"'
+            f"{files.name} needs {indent}, but has no terminal {newline} for line ends; define it, "
+            f'or name another one in a comment: // NL_type = "{newline}"'
         )
-    opening: object = told.get("OPEN_PAREN_types", [name for name in _OPENING if name in terminals])
+    opening: object = given.get("OPEN_PAREN_types", [name for name in _OPENING if name in terminals])
     usual_closing = [_OPENING.get(str(name), "") for name in opening] if isinstance(opening, list) else []
-    closing: object = told.get("CLOSE_PAREN_types", usual_closing)
+    closing: object = given.get("CLOSE_PAREN_types", usual_closing)
     if not isinstance(opening, list) or not isinstance(closing, list) or len(opening) != len(closing):
-        raise GrammarError(f"{files.name}: OPEN_PAREN_types and CLOSE_PAREN_types are lists of one length.")
-    tab_len = told.get("tab_len", 8)
+        raise GrammarError(
+            f"{files.name}: OPEN_PAREN_types and CLOSE_PAREN_types have to be lists of equal length."
+        )
+    tab_len = given.get("tab_len", 8)
     if not isinstance(tab_len, int) or tab_len < 1:
-        raise GrammarError(f"{files.name}: tab_len is a number of columns, 1 or more.")
+        raise GrammarError(f"{files.name}: tab_len has to be a number of columns, 1 or more.")
     pairs = zip(map(str, opening), map(str, closing), strict=True)
     brackets = {one: other for one, other in pairs if one in terminals and other in terminals}
     return Indenter(newline, indent, dedent, brackets, tab_len)
 
 
 def _attributes(files: GrammarFiles) -> dict[str, object]:
-    return {each[1]: _value(each, files) for each in _ATTRIBUTE.finditer(files.text)}
+    return {match[1]: _value(match, files) for match in _ATTRIBUTE.finditer(files.text)}
 
 
 def _value(attribute: re.Match[str], files: GrammarFiles) -> object:
@@ -100,7 +102,7 @@ def _value(attribute: re.Match[str], files: GrammarFiles) -> object:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         line = files.text.count("\n", 0, attribute.start()) + 1
         raise GrammarError(
-            f"{files.name}, line {line}: {attribute[1]} is no text, list of texts or number."
+            f"{files.name}, line {line}: {attribute[1]} has to be a text, a list of texts or a number."
         ) from None
 
 
@@ -110,9 +112,9 @@ def with_line_ends(
     """*terminals* with a single line end in place of the terminal of the indenter.
 
     Raises:
-        GrammarError: that terminal is no line ends with white space (and comments) in between.
+        GrammarError: that terminal does not match line ends with white space (and comments) in between.
     """
-    (newline,) = [each for each in terminals if each.name == indenter.newline]
+    (newline,) = [terminal for terminal in terminals if terminal.name == indenter.newline]
     pattern = re.compile(newline.pattern.to_regexp())
     is_usual = all(
         (pattern.fullmatch(text) is not None) == (text[0] in "\r\n" and "\r" not in text.replace("\r\n", ""))
@@ -120,23 +122,23 @@ def with_line_ends(
     )
     if not is_usual:
         raise GrammarError(
-            f"The terminal {newline.name} ({files.place(newline.name)}) has to take line ends with any white "
-            f"space behind them, such as /(\\r?\\n[\\t ]*)+/."
+            f"The terminal {newline.name} ({files.location(newline.name)}) has to match line ends with any "
+            f"white space after them, such as /(\\r?\\n[\\t ]*)+/."
         )
-    for each in terminals:
-        remark = each.pattern.to_regexp()
-        is_blank = re.fullmatch(remark, " ") is not None
-        if each.name in ignored and not is_blank and remark not in newline.pattern.to_regexp():
+    for terminal in terminals:
+        pattern_text = terminal.pattern.to_regexp()
+        is_space = re.fullmatch(pattern_text, " ") is not None
+        if terminal.name in ignored and not is_space and pattern_text not in newline.pattern.to_regexp():
             raise GrammarError(
-                f"The terminal {newline.name} ({files.place(newline.name)}) has to take {each.name} too, so "
-                f"that a line with nothing else is blank: ( /\\r?\\n[\\t ]*/ | {each.name} )+"
+                f"The terminal {newline.name} ({files.location(newline.name)}) has to match {terminal.name} "
+                f"too, so that a line with nothing else is blank: ( /\\r?\\n[\\t ]*/ | {terminal.name} )+"
             )
     line_end = TerminalDef(LINE_END, PatternRE("\\r?\\n"), newline.priority)
-    return [*(each for each in terminals if each is not newline), line_end]
+    return [*(terminal for terminal in terminals if terminal is not newline), line_end]
 
 
 class BracketModes(ModeStack):
-    """A stack of open brackets, in which line ends mean nothing."""
+    """A stack of open brackets, in which line ends are ignored."""
 
     __slots__ = ("_brackets", "_children", "_closing")
 
@@ -171,7 +173,7 @@ class BracketModes(ModeStack):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """How lines are laid out: columns, the kind of white space, and that of comments, if there is one."""
+    """The layout of lines: columns, the kind of white space, and the kind of comments, if there is one."""
 
     offside: Offside
     space: str
@@ -182,24 +184,24 @@ def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout
     """The layout of a language whose lexemes *dfa* reads.
 
     Raises:
-        GrammarError: white space is not ignored, or a remark begins like something that is none.
+        GrammarError: white space is not ignored, or a comment starts like another lexeme.
     """
     start = dfa.starts[CODE]
 
     def kind(text: bytes) -> str | None:
-        found = dfa.accepts[dfa.run(start, text)]
-        return dfa.kinds[found] if found >= 0 else None
+        accepted = dfa.accepts[dfa.run(start, text)]
+        return dfa.kinds[accepted] if accepted >= 0 else None
 
     space = kind(b" ")
     if space not in ignored or kind(b"\t ") != space:
         raise GrammarError(
-            f"{files.name} has to ignore blanks and tabs: %import common.WS_INLINE and %ignore WS_INLINE."
+            f"{files.name} has to ignore spaces and tabs: %import common.WS_INLINE and %ignore WS_INLINE."
         )
-    if kind(b"\n") != LINE_END or _goes_on_behind_a_line(dfa, ignored):
-        raise GrammarError(f"In {files.name} what is ignored has to end with its line.")
+    if kind(b"\n") != LINE_END or _continues_after_line(dfa, ignored):
+        raise GrammarError(f"In {files.name} ignored terminals have to end within their line.")
     if other := [chr(byte) for byte in b"\r\f\v" if kind(bytes((byte,))) == space]:
         raise GrammarError(
-            f"In {files.name} white space that is ignored is more than blanks and tabs, also {other[0]!r}; "
+            f"In {files.name} ignored white space is more than spaces and tabs, also {other[0]!r}; "
             f"with indentation, ignore WS_INLINE alone."
         )
     blank = set(b" \t\r\n")
@@ -211,75 +213,76 @@ def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout
         if not kinds.isdisjoint(ignored):
             if not kinds <= set(ignored):
                 raise GrammarError(
-                    f"In {files.name} what is ignored may begin as something else does, with {chr(byte)!r}; "
-                    f"with indentation, what begins a remark begins nothing else."
+                    f"In {files.name} an ignored terminal may start like another one, with {chr(byte)!r}; "
+                    f"with indentation, the start of a comment has to be unambiguous."
                 )
             blank.add(byte)
             comment = comment or min(kinds)
     return Layout(Offside(frozenset(blank), MOST_BLOCKS), space or "", comment)
 
 
-def _goes_on_behind_a_line(dfa: Dfa, ignored: Collection[str]) -> bool:
-    """Whether something that is ignored may have a line end in it."""
+def _continues_after_line(dfa: Dfa, ignored: Collection[str]) -> bool:
+    """True if an ignored terminal may have a line end in it."""
     hidden = {number for number, kind in enumerate(dfa.kinds) if kind in ignored}
     return any(dfa.live[row[ord("\n")]] >> number & 1 for row in dfa.rows for number in hidden)
 
 
 def laid_out(start: str, rules: Mapping[str, Iterable[Side]], indenter: Indenter) -> dict[str, list[Side]]:
-    """*rules* with the layout's terminals, for sentences with one NEWLINE at the end of a line and no other.
+    """*rules* with the layout's terminals, so that each line ends with exactly one NEWLINE.
 
-    Each nonterminal is there for where it begins and ends: at the beginning of a line ("<") or within one.
+    Each nonterminal is copied for its start and its end: at the start of a line ("<") or within one
+    ("-").
     """
     layout = {indenter.newline: NEWLINE, indenter.indent: INDENT, indenter.dedent: DEDENT}
-    found: dict[str, list[Side]] = {}
+    placed: dict[str, list[Side]] = {}
     steps = {NEWLINE: ((False, True),), INDENT: ((True, True),), DEDENT: ((True, True),)}
     for name, sides in rules.items():
-        for begins, ends in product((True, False), repeat=2):
-            own = found.setdefault(_placed(name, begins, ends), [])
+        for at_start, at_end in product((True, False), repeat=2):
+            own = placed.setdefault(_placed(name, at_start, at_end), [])
             for side in sides:
-                own += _ways([layout.get(symbol, symbol) for symbol in side], rules, steps, begins, ends)
-    found[start] = [(_placed(start, True, True),)]
-    return without_useless(start, found)
+                own += _ways([layout.get(symbol, symbol) for symbol in side], rules, steps, at_start, at_end)
+    placed[start] = [(_placed(start, True, True),)]
+    return without_useless(start, placed)
 
 
-def _placed(name: str, begins: bool, ends: bool) -> str:
-    return f"{name}{'<' if begins else '-'}{'<' if ends else '-'}"
+def _placed(name: str, at_start: bool, at_end: bool) -> str:
+    return f"{name}{'<' if at_start else '-'}{'<' if at_end else '-'}"
 
 
 def _ways(
     side: Sequence[str],
     rules: Mapping[str, object],
     steps: Mapping[str, tuple[tuple[bool, bool], ...]],
-    begins: bool,
-    ends: bool,
+    at_start: bool,
+    at_end: bool,
 ) -> list[Side]:
-    ways: list[tuple[Side, bool]] = [((), begins)]
+    ways: list[tuple[Side, bool]] = [((), at_start)]
     for symbol in side:
         if symbol in rules:
             ways = [((*way, _placed(symbol, at, to)), to) for way, at in ways for to in (True, False)]
         else:
             allowed = steps.get(symbol, ((True, False), (False, False)))
             ways = [((*way, symbol), to) for way, at in ways for before, to in allowed if at == before]
-    return [way for way, at in ways if at == ends]
+    return [way for way, at in ways if at == at_end]
 
 
 def in_blocks(start: str, rules: Mapping[str, Iterable[Side]]) -> dict[str, list[Side]]:
-    """*rules* in which each block is a rule of its own, `INDENT items DEDENT`, of what recurs in it.
+    """*rules* in which each block is a rule of its own, `INDENT items DEDENT`.
 
     Raises:
-        BlockError: a block does not begin and end in the same rule.
+        BlockError: a block does not start and end in the same rule.
     """
     written = {name: [*sides] for name, sides in rules.items()}
 
     def repeated(symbol: str) -> str:
-        """What *symbol* is another name for."""
+        """The symbol that *symbol* is another name for."""
         sides = [side for side in written.get(symbol, ()) if side]
         is_name = len(sides) == 1 and len(sides[0]) == 1 and sides[0][0] in written
         return repeated(sides[0][0]) if is_name and sides[0][0] != symbol else symbol
 
-    found: dict[str, list[Side]] = {}
+    grouped: dict[str, list[Side]] = {}
     for name, sides in rules.items():
-        own = found.setdefault(name, [])
+        own = grouped.setdefault(name, [])
         for side in sides:
             parts: list[str] = []
             inside: list[str] | None = None
@@ -288,7 +291,7 @@ def in_blocks(start: str, rules: Mapping[str, Iterable[Side]]) -> dict[str, list
                     inside = []
                 elif symbol == DEDENT and inside is not None:
                     block = f"[{' '.join(inside)}]"
-                    found[block] = [(INDENT, *map(repeated, inside), DEDENT)]
+                    grouped[block] = [(INDENT, *map(repeated, inside), DEDENT)]
                     parts.append(block)
                     inside = None
                 else:
@@ -296,8 +299,8 @@ def in_blocks(start: str, rules: Mapping[str, Iterable[Side]]) -> dict[str, list
             if inside is not None:
                 raise BlockError(re.sub(r"[<-]{2}\Z", "", name))
             own.append(tuple(parts))
-    found[start] = [(repeated(start),)]
-    return found
+    grouped[start] = [(repeated(start),)]
+    return grouped
 
 
 class BlockError(ValueError):
@@ -305,22 +308,22 @@ class BlockError(ValueError):
 
 
 def check_blocks(grammar: Grammar, start: str, files: GrammarFiles) -> None:
-    """Refuse a grammar whose file or blocks are no repetitions.
+    """Refuse a grammar whose file or blocks are not repetitions.
 
     Raises:
-        GrammarError: it says which rule is not.
+        GrammarError: it names the rule.
     """
     if not {NEWLINE, INDENT, DEDENT} <= set(grammar.terminals):
         raise GrammarError(
-            f"In {files.name} no file from the rule {start} ({files.place(start)}) on can have a block; "
-            f"blocks come behind a line end, and lines end with one."
+            f"In {files.name} no file from the rule {start} ({files.location(start)}) on can have a block; "
+            f"write each block after a line end, and end each line with one."
         )
     names = dict(enumerate((*grammar.terminals, *grammar.nonterminals)))
     sides = [production.rhs for production in grammar.productions_of(grammar.start)]
     if len(sides) != 1 or len(sides[0]) != 1 or sides[0][0] not in grammar.repetitions:
         raise GrammarError(
-            f"The rule {start} ({files.place(start)}) has to be a repetition, such as {start}: item*, as the "
-            f"blocks of a grammar of indentation are."
+            f"The rule {start} ({files.location(start)}) has to be a repetition, such as {start}: "
+            f"item*, as the blocks of a grammar with indentation are."
         )
     for production in grammar.productions:
         if names[production.rhs[0]] == INDENT and (
@@ -328,5 +331,5 @@ def check_blocks(grammar: Grammar, start: str, files: GrammarFiles) -> None:
         ):
             raise GrammarError(
                 f"In {files.name} each block has to be a repetition between its two terminals, such as "
-                f"_INDENT item+ _DEDENT; a block is not."
+                f"_INDENT item+ _DEDENT."
             )

@@ -1,25 +1,32 @@
-"""A language that is given as a Lark grammar."""
+"""A language that is given as a Lark grammar, and its editor policy.
+
+The policy is derived from the lexemes. An ignored lexeme that starts like a usual comment is a comment; a
+string is one lexeme between quotes.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fimlsp.languages.custom.compiling import compiled
-from fimlsp.languages.custom.editing import policy_of
-from fimlsp.languages.custom.files import GrammarFiles, Read, read_files
+from fimlsp.languages.custom.grammar_files import GrammarFiles, Read, read_files
 from fimlsp.languages.custom.indentation import LINE_END, BracketModes, Indenter
 from fimlsp.languages.custom.lexemes import REJECTED, terminal_of
-from fimlsp.lexing.lexis import Lexis
-from fimlsp.lexing.modes import ModeStack
+from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.lexing.automata.dfa import Dfa
+from fimlsp.lexing.lexical_spec import LexicalSpec
+from fimlsp.lexing.nesting import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.contract import Language
-from fimlsp.quotient.language.editor_policy import EditorPolicy
+from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _SEPARATORS = b"\r\n,;}"
-"""Where a line may be cut, as far as the lexemes of the grammar allow it."""
+"""Bytes after which a line may be cut, as far as the lexemes of the grammar allow it."""
 
 
 @dataclass(frozen=True, eq=True)
@@ -30,53 +37,53 @@ class LarkLanguage(Language):
     start: str = "start"
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # it depends on the file
-        """What the file is called, without its ending."""
+    def name(self) -> str:  # type: ignore[override]  # depends on the file
+        """The name of the file, without its suffix."""
         return Path(self.files.name).stem
 
     @property
-    def enclosures(self) -> dict[str, str]:  # type: ignore[override]  # they depend on the grammar
+    def enclosures(self) -> dict[str, str]:  # type: ignore[override]  # depends on the grammar
         """The brackets among the literals of the grammar."""
         of_text = {text: name for name, text in compiled(self.files, self.start).literals.items()}
         return {of_text[a]: of_text[b] for a, b in _PAIRS.items() if a in of_text and b in of_text}
 
     @property
     def editor(self) -> EditorPolicy:
-        """As in `Language`, as far as the grammar tells it."""
+        """As in `Language`, as far as the grammar defines it."""
         return _policy(self)
 
-    def lexis(self) -> Lexis:
+    def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        found = compiled(self.files, self.start)
-        if found.indenter is not None and found.layout is not None:
-            brackets = found.indenter.brackets
-            return Lexis(
-                dfa=found.dfa,
+        grammar = compiled(self.files, self.start)
+        if grammar.indenter is not None and grammar.layout is not None:
+            brackets = grammar.indenter.brackets
+            return LexicalSpec(
+                dfa=grammar.dfa,
                 start=BracketModes(brackets),
                 unknown=BracketModes(brackets, known=False),
-                space=found.layout.space,
+                space=grammar.layout.space,
                 line_end=LINE_END,
-                comment=found.layout.comment,
-                unseen=found.ignored - {found.layout.space, found.layout.comment},
+                comment=grammar.layout.comment,
+                unseen=grammar.ignored - {grammar.layout.space, grammar.layout.comment},
                 rejected=REJECTED,
                 mode_changers=frozenset((*brackets, *brackets.values())),
                 brackets=brackets,
-                offside=found.layout.offside,
+                offside=grammar.layout.offside,
             )
-        return Lexis(
-            dfa=found.dfa,
+        return LexicalSpec(
+            dfa=grammar.dfa,
             start=ModeStack(),
             unknown=ModeStack(known=False),
             space="",
             line_end="",
-            unseen=found.ignored,
+            unseen=grammar.ignored,
             rejected=REJECTED,
             separators=_SEPARATORS,
         )
 
     @property
     def indenter(self) -> Indenter | None:
-        """What makes blocks of columns; None in a language without indentation."""
+        """The indenter that makes blocks of columns; None in a language without indentation."""
         return compiled(self.files, self.start).indenter
 
     def grammar(self) -> Grammar:
@@ -90,18 +97,18 @@ class LarkLanguage(Language):
 
 @lru_cache(32)
 def _policy(language: LarkLanguage) -> EditorPolicy:
-    found = compiled(language.files, language.start)
-    return policy_of(language.name, found.dfa, found.ignored, found.literals)
+    grammar = compiled(language.files, language.start)
+    return policy_of(language.name, grammar.dfa, grammar.ignored, grammar.literals)
 
 
 def load_grammar(path: str | Path, start: str = "start", *, read: Read | None = None) -> LarkLanguage:
-    """The language of the Lark grammar at *path*, whose files begin with the rule *start*.
+    """The language of the Lark grammar at *path*, whose files start with the rule *start*.
 
-    What the grammar imports must lie in its own folder or belong to Lark; none of it is ever run. *read*
-    reads a file, if that is not to be done plainly.
+    Imports must lie in the grammar's own folder or belong to Lark; none of them is ever run. *read* reads
+    a file; by default it is opened from disk.
 
     Raises:
-        GrammarError: the grammar cannot be read or used; the message says what to change.
+        GrammarError: the grammar cannot be read or used; the message names a remedy.
     """
     language = LarkLanguage(read_files(Path(path), read or _read), start)
     compiled(language.files, language.start)
@@ -110,7 +117,47 @@ def load_grammar(path: str | Path, start: str = "start", *, read: Read | None = 
 
 def _read(path: Path, most: int) -> bytes | None:
     if not path.is_file():
-        raise FileNotFoundError(2, "there is no such file")
+        raise FileNotFoundError(2, "no such file")
     with path.open("rb") as opened:
         data = opened.read(most + 1)
     return data if len(data) <= most else None
+
+
+_LINE_COMMENTS = (Comment("#"), Comment("//"), Comment("--"), Comment(";"), Comment("%"), Comment("!"))
+_BRACKETED_COMMENTS = (Comment("/*", "*/"), Comment("(*", "*)"), Comment("{-", "-}"), Comment("<!--", "-->"))
+_QUOTES = b"\"'`"
+_SAMPLE = "Path: a/b.c"
+_WORD = re.compile(r"[^\W\d]\w*\Z")
+
+
+def policy_of(name: str, dfa: Dfa, ignored: Collection[str], literals: Mapping[str, str]) -> LinesPolicy:
+    """The policy of the language *name* with the lexemes of *dfa* and these *ignored* kinds."""
+    known = (*_LINE_COMMENTS, *_BRACKETED_COMMENTS)
+    comments = [comment for comment in known if _kind(dfa, _sample(comment)) in ignored]
+    quotes = [quote for quote in _QUOTES if _kind(dfa, b"%c(%c" % (quote, quote)) not in (None, *ignored)]
+    bracketed = [rb"%b.*?(?:%b|\Z)" % _escaped(comment) for comment in comments if comment.end]
+    to_line_end = [rb"%b[^\n]*" % _escaped(comment)[0] for comment in comments if not comment.end]
+    strings = [rb"%c(?:\\.|[^%c\\\n])*%c?" % (quote, quote, quote) for quote in quotes]
+    starts = [_escaped(comment)[0] for comment in comments]
+    return LinesPolicy(
+        file_ending=f".{PurePosixPath(name).name}",
+        comment=comments[0] if comments else None,
+        known_names=frozenset(text.encode() for text in literals.values() if _WORD.match(text)),
+        block_opener=re.compile(rb".*[(\[{:]\s*\Z", re.DOTALL),
+        not_code=re.compile(b"|".join([*bracketed, *to_line_end, *strings]) or rb"(?!)", re.DOTALL),
+        prose=re.compile(rb"\s*(?:%b)" % b"|".join(starts) if starts else rb"(?!)"),
+    )
+
+
+def _sample(comment: Comment) -> bytes:
+    return f"{comment.begin} {_SAMPLE}{comment.end and ' ' + comment.end}".encode()
+
+
+def _escaped(comment: Comment) -> tuple[bytes, bytes]:
+    return re.escape(comment.begin.encode()), re.escape(comment.end.encode())
+
+
+def _kind(dfa: Dfa, text: bytes) -> str | None:
+    """The kind of the lexeme that *text* is as a whole; None if it is not a lexeme."""
+    kind = dfa.accepts[dfa.run(dfa.starts[CODE], text)]
+    return dfa.kinds[kind] if kind >= 0 else None

@@ -1,13 +1,13 @@
-"""The lexemes of a user's grammar: the DFA of what Lark's basic lexer does.
+"""The lexemes of a user's grammar: a DFA that does the same as Lark's basic lexer.
 
-That lexer tries all terminals at once, as one regular expression: by priority, then by how long they may
-become, then by the length of their expression, then by name. What a name matches is a keyword if one is
-written so.
+That lexer tries all terminals at once, as one regular expression. They are ordered by priority, maximal
+length, the length of their expression, and name. A match that equals a literal is that keyword.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Sequence
 from time import monotonic
@@ -15,13 +15,19 @@ from time import monotonic
 from lark import __version__ as lark_version
 from lark.lexer import PatternStr, TerminalDef
 
-from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
-from fimlsp.lexing.automata.dfa import CompactDfa
-from fimlsp.lexing.automata.leftmost_first import Lexemes, LookAroundError, leftmost_first
-from fimlsp.lexing.automata.program import Accept, Done, Program, ProgramTooLargeError
-from fimlsp.lexing.automata.table_cache import cached
-from fimlsp.lexing.modes import CODE
+from fimlsp.lexing.automata.dfa import CompactDfa, cached
+from fimlsp.lexing.automata.leftmost_first import (
+    Accept,
+    Done,
+    Lexemes,
+    LookAroundError,
+    Program,
+    ProgramTooLargeError,
+    leftmost_first,
+)
+from fimlsp.lexing.nesting import CODE
 from fimlsp.quotient.grammar.cfg import GrammarError
 
 REJECTED = "rejected lexeme"
@@ -47,11 +53,9 @@ def ordered(terminals: Sequence[TerminalDef]) -> list[TerminalDef]:
 
 
 def words_of(terminals: Sequence[TerminalDef]) -> dict[str, list[TerminalDef]]:
-    """For each terminal that is an expression the literals that it matches as a whole, best first."""
-    import re
-
+    """For each terminal with an expression, the literals that it matches as a whole, the best first."""
     literals = [one for one in terminals if isinstance(one.pattern, PatternStr)]
-    found: dict[str, list[TerminalDef]] = {}
+    words: dict[str, list[TerminalDef]] = {}
     for one in terminals:
         if isinstance(one.pattern, PatternStr):
             continue
@@ -59,14 +63,14 @@ def words_of(terminals: Sequence[TerminalDef]) -> dict[str, list[TerminalDef]]:
             text = literal.pattern.value
             whole = re.match(one.pattern.to_regexp(), text)
             if literal.priority == one.priority and whole is not None and whole.group() == text:
-                found.setdefault(one.name, []).append(literal)
-    return found
+                words.setdefault(one.name, []).append(literal)
+    return words
 
 
 def compiled_lexemes(
     terminals: Sequence[TerminalDef], ignored: frozenset[str], files: GrammarFiles
 ) -> CompactDfa:
-    """The DFA of *terminals*, of which those in *ignored* mean nothing. Kept on disk by content.
+    """The DFA of *terminals*; those in *ignored* carry no meaning. Cached on disk by content.
 
     Raises:
         GrammarError: a terminal cannot be decided by an automaton, or may be empty, or they are too many.
@@ -83,7 +87,7 @@ def _check_widths(terminals: Sequence[TerminalDef], files: GrammarFiles) -> None
     for terminal in terminals:
         if terminal.pattern.min_width == 0:
             raise GrammarError(
-                f"The terminal {terminal.name} ({files.place(terminal.name)}) may match the empty text; "
+                f"The terminal {terminal.name} ({files.location(terminal.name)}) may match the empty text; "
                 f"let it match at least one character."
             )
 
@@ -96,7 +100,7 @@ def _build(terminals: Sequence[TerminalDef], ignored: frozenset[str], files: Gra
         for literal in literals
         if set(literal.pattern.flags) <= set(_named(terminals, name).pattern.flags)
     }
-    # What is a word of an expression is ignored if the expression is, and never because the word is.
+    # A literal within an expression is ignored if the expression is, and never because the literal is.
     shown = [f"{one.name}{_SHOWN}" for one in terminals if one.name in ignored and one.name in embedded]
     kinds = (*(one.name for one in terminals), *shown, REJECTED)
     program = Program(_MOST_STEPS)
@@ -120,7 +124,7 @@ def _build(terminals: Sequence[TerminalDef], ignored: frozenset[str], files: Gra
     except LookAroundError as error:
         name = kinds[error.kind]
         raise GrammarError(
-            f"The terminal {name} ({files.place(name)}) {error}, which no automaton can tell; "
+            f"The terminal {name} ({files.location(name)}) {error}, which no automaton can decide; "
             f"write it without this look-around."
         ) from error
 
@@ -133,12 +137,12 @@ def _started(compiler: PatternCompiler, terminal: TerminalDef, target: int, file
         return compiler.compiled(pattern.to_regexp(), target)
     except PatternError as error:
         raise GrammarError(
-            f"The terminal {terminal.name} ({files.place(terminal.name)}) {error}; write it without that."
+            f"The terminal {terminal.name} ({files.location(terminal.name)}) {error}; write it without that."
         ) from error
     except ProgramTooLargeError as error:
         raise GrammarError(
-            f"The terminals are too large together (seen at {terminal.name}, {files.place(terminal.name)}); "
-            f"repeat less of them."
+            f"The terminals are too large together (at {terminal.name}, {files.location(terminal.name)}); "
+            f"use fewer repetitions."
         ) from error
 
 

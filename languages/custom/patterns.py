@@ -1,7 +1,7 @@
 """Python's regular expressions as programs of `lexing.automata.program`.
 
-Python's own parser reads them, and Python's own matcher is asked which characters a class has; so what flags
-and classes mean is not written down a second time.
+Python's own parser reads them, and Python's own matcher lists the characters of a class. So the meaning
+of flags and classes is defined in one place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeAlias
 
-from fimlsp.lexing.automata.program import (
+from fimlsp.lexing.automata.leftmost_first import (
     Again,
     Ahead,
     Behind,
@@ -34,16 +34,16 @@ else:
     import sre_parse
 
 Operand: TypeAlias = Any
-"""Something that Python's parser makes of an expression, which has no public type."""
+"""A value that Python's parser makes of an expression; it has no public type."""
 
 Items = Iterable[tuple[Any, Any]]
-"""What Python's parser makes of an expression: pairs of a code and its operands."""
+"""The result of Python's parser: pairs of a code and its operands."""
 
 _EVERY = "".join(map(chr, range(sys.maxunicode + 1)))
 _LAST = sys.maxunicode
 _WORD = [(sre.CATEGORY, sre.CATEGORY_WORD)]
 _ANYTHING: tuple[Range, ...] = ((0, _LAST),)
-_LINE_END = ord("\n")
+_LINE_FEED = ord("\n")
 _UNSUPPORTED = {
     sre.GROUPREF: "refers back to a group",
     sre.GROUPREF_EXISTS: "depends on a group",
@@ -66,10 +66,10 @@ class PatternCompiler:
         self._in_look_around = False
 
     def compiled(self, pattern: str, target: int) -> int:
-        """The first step of *pattern*, after which the program goes on at *target*.
+        """The first step of *pattern*, after which the program continues at *target*.
 
         Raises:
-            PatternError: it has something that no automaton can decide.
+            PatternError: no automaton can decide it.
             ProgramTooLargeError: it has too many steps.
         """
         try:
@@ -158,11 +158,11 @@ class PatternCompiler:
             matches = not list(body)
             return target if matches != negative else self._program.choice(())
         first, end = self._body(body)
-        self._program.behind.append(LookBehind(width, first, end))
-        return self._program.add(Behind(len(self._program.behind) - 1, negative, target))
+        self._program.look_behinds.append(LookBehind(width, first, end))
+        return self._program.add(Behind(len(self._program.look_behinds) - 1, negative, target))
 
     def _body(self, body: Items) -> tuple[int, int]:
-        """The first and the last step of what a look-around looks for."""
+        """The first and the last step of the body of a look-around."""
         if self._in_look_around:
             raise PatternError("has a look-around within a look-around")
         self._in_look_around = True
@@ -173,9 +173,9 @@ class PatternCompiler:
             self._in_look_around = False
 
     def _position(self, at: Operand, target: int) -> int:
-        """Beginnings and ends of text, line and word, as look-arounds."""
-        anything, line_end = [(sre.IN, [(sre.RANGE, (0, _LAST))])], [(sre.LITERAL, _LINE_END)]
-        in_line = [(sre.NOT_LITERAL, _LINE_END)]
+        """The starts and ends of text, line and word, as look-arounds."""
+        anything, line_end = [(sre.IN, [(sre.RANGE, (0, _LAST))])], [(sre.LITERAL, _LINE_FEED)]
+        in_line = [(sre.NOT_LITERAL, _LINE_FEED)]
         multiline = bool(self._flags & re.MULTILINE)
         if at in (sre.AT_BEGINNING, sre.AT_BEGINNING_STRING):
             before = in_line if multiline and at is sre.AT_BEGINNING else anything
@@ -209,7 +209,7 @@ def _hashable(item: Operand) -> Operand:
 
 @cache
 def _characters(code: Operand, operand: Operand, flags: int) -> tuple[Range, ...]:
-    """The characters that one item matches, as ascending ranges: Python tries all there are."""
+    """The characters that one item matches, as ascending ranges. Python tries every character."""
     plain = not flags & re.IGNORECASE
     if code is sre.LITERAL and plain:
         return ((operand, operand),)
@@ -220,8 +220,8 @@ def _characters(code: Operand, operand: Operand, flags: int) -> tuple[Range, ...
     item = (code, list(operand) if code is sre.IN else operand)
     one = sre_parse.SubPattern(state, [item])
     several = sre_parse.SubPattern(state, [(sre.MAX_REPEAT, (1, sre.MAXREPEAT, one))])
-    found = sre_compile.compile(several, flags).finditer(_EVERY)
-    return tuple((run.start(), run.end() - 1) for run in found)
+    runs = sre_compile.compile(several, flags).finditer(_EVERY)
+    return tuple((run.start(), run.end() - 1) for run in runs)
 
 
 def _listed(items: Operand) -> tuple[Range, ...] | None:

@@ -1,8 +1,8 @@
-"""Brings the rules of any context-free grammar into the form that the engine takes.
+"""Converts the rules of any context-free grammar into the form of the engine.
 
-Rules that may be empty are written out where they are used. Recursion at an end of a rule becomes a
-repetition, which both directions can read: `sum: sum "+" term | term` is a term, then any number of
-`"+" term`. Neither changes the sentences, and nothing here asks for their trees.
+Rules that may be empty are expanded where they are used. Recursion at an end of a rule becomes a
+repetition, which both directions can read: `sum: sum "+" term | term` is a term, then any number of `"+"
+term`. The sentences stay the same. Parse trees are not needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TooManyProductionsError(ValueError):
 
 
 class NoSentenceError(ValueError):
-    """The grammar derives nothing, or nothing but the empty text."""
+    """The grammar derives nothing, or only the empty text."""
 
 
 def to_grammar(start: str, rules: Mapping[str, Iterable[Side]]) -> Grammar:
@@ -52,58 +52,60 @@ def to_grammar(start: str, rules: Mapping[str, Iterable[Side]]) -> Grammar:
 
 def _shortened(rules: Rules) -> Rules:
     """*rules* without long sides."""
-    found: Rules = {}
+    shortened: Rules = {}
     for name, sides in rules.items():
-        found[name] = []
+        shortened[name] = []
         for number, whole in enumerate(sides):
             lhs, side = name, whole
             while len(side) > _LONGEST:
-                rest = f"{name}|{number}|{len(side)}"
-                found[lhs].append((*side[: _LONGEST - 1], rest))
-                lhs, side = rest, side[_LONGEST - 1 :]
-                found[lhs] = []
-            found[lhs].append(side)
-    return found
+                tail = f"{name}|{number}|{len(side)}"
+                shortened[lhs].append((*side[: _LONGEST - 1], tail))
+                lhs, side = tail, side[_LONGEST - 1 :]
+                shortened[lhs] = []
+            shortened[lhs].append(side)
+    return shortened
 
 
 def _nullable(rules: Rules) -> frozenset[str]:
     """The nonterminals that derive the empty sentence."""
-    found: set[str] = set()
+    nullable: set[str] = set()
     size = -1
-    while len(found) > size:
-        size = len(found)
-        found.update(name for name, sides in rules.items() if any(found.issuperset(side) for side in sides))
-    return frozenset(found)
+    while len(nullable) > size:
+        size = len(nullable)
+        nullable.update(
+            name for name, sides in rules.items() if any(nullable.issuperset(side) for side in sides)
+        )
+    return frozenset(nullable)
 
 
 def _without_empty(rules: Rules, nullable: Collection[str]) -> Rules:
-    """Rules for the same sentences but the empty one: what may be empty is there or not."""
-    found: Rules = {name: [] for name in rules}
-    waiting = [(name, side) for name, sides in rules.items() for side in sides]
-    rests: dict[Side, str] = {}
-    for name, side in waiting:
+    """Rules for the same sentences except the empty one: each nullable symbol is there or not."""
+    expanded: Rules = {name: [] for name in rules}
+    pending = [(name, side) for name, sides in rules.items() for side in sides]
+    tails: dict[Side, str] = {}
+    for name, side in pending:
         optional = [at for at, symbol in enumerate(side) if symbol in nullable]
         if len(optional) > _MOST_OPTIONAL:
             middle = optional[_MOST_OPTIONAL - 1]
             tail = side[middle:]
-            if tail not in rests:
-                rests[tail] = f"|{' '.join(tail)}"
-                waiting.append((rests[tail], tail))
+            if tail not in tails:
+                tails[tail] = f"|{' '.join(tail)}"
+                pending.append((tails[tail], tail))
             ends_empty = [()] if all(symbol in nullable for symbol in tail) else []
-            sides = [(*side[:middle], rests[tail]), *(side[:middle] for _ in ends_empty)]
-            waiting.extend((name, shorter) for shorter in sides)
+            sides = [(*side[:middle], tails[tail]), *(side[:middle] for _ in ends_empty)]
+            pending.extend((name, shorter) for shorter in sides)
             continue
         ways = [((symbol,), ()) if symbol in nullable else ((symbol,),) for symbol in side]
-        own = found.setdefault(name, [])
+        own = expanded.setdefault(name, [])
         for way in product(*ways):
             written = tuple(symbol for part in way for symbol in part)
             if written and written != (name,) and written not in own:
                 own.append(written)
-    return found
+    return expanded
 
 
 class _Builder:
-    """Collects rules in which nothing recurs at the end of its own rule but marked repetitions."""
+    """Collects rules without recursion at their ends, except in marked repetitions."""
 
     def __init__(self) -> None:
         self.rules: Rules = {}
@@ -130,7 +132,7 @@ class _Builder:
         self.rules[name] = [(one,), (one, tail)]
 
     def _operand(self, before: list[Side], others: list[Side], after: list[Side]) -> list[Side]:
-        """All ways to write one of *others* with any of *before* in front and any of *after* behind."""
+        """All ways to write one of *others* between any of *before* and any of *after*."""
         fronts: list[Side] = [(), *([(self._repetition(self._element(before)),)] if before else [])]
         ends: list[Side] = [(), *([(self._repetition(self._element(after)),)] if after else [])]
         core = (self._element(others),)

@@ -1,20 +1,46 @@
-"""Go as the engine is given it."""
+"""The value that describes Go to the engine, and its editor policy."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.go.editor_policy import GO_POLICY
-from fimlsp.languages.go.lexis import COMMENT_OVER_LINES, LINE_END, go_lexis
-from fimlsp.lexing.lexis import Lexis
-from fimlsp.lexing.terminators import TerminatorModes
+from fimlsp.languages.go.lexical_spec import COMMENT_OVER_LINES, LINE_END, go_lexical_spec
+from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.lexing.lexical_spec import LexicalSpec
+from fimlsp.lexing.nesting import TerminatorModes
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
-from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
-from fimlsp.quotient.language.editor_policy import EditorPolicy
-from fimlsp.quotient.language.terminators import LineMayEnd
+from fimlsp.quotient.language.contract import Language, LineMayEnd, OpenModes, TextAfterCursor
+from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
+
+_WORDS = (
+    b"break case chan const continue default defer else fallthrough for func go goto if import interface "
+    b"map package range return select struct switch type var"
+)
+_PREDECLARED = (
+    b"any append bool byte cap clear close comparable complex complex128 complex64 copy delete error false "
+    b"float32 float64 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real "
+    b"recover rune string true uint uint16 uint32 uint64 uint8 uintptr"
+)
+
+GO_POLICY = LinesPolicy(
+    file_ending=".go",
+    comment=Comment("//"),
+    known_names=frozenset((_WORDS + b" " + _PREDECLARED).split()),
+    block_opener=re.compile(rb".*[(\[{]\s*\Z|\s*(?:case\b.*|default\s*):\s*\Z", re.DOTALL),
+    not_code=re.compile(
+        rb"//[^\n]*|/\*.*?(?:\*/|\Z)|`[^`]*`?|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.DOTALL
+    ),
+    prose=re.compile(rb"\s*/[/*]"),
+    repeatable=re.compile(
+        rb"(?:if err\b.*|\} else \{|for \{|default:|break|continue|fallthrough|return\b.*)\Z"
+    ),
+)
+"""Go's policy."""
+
 
 START = "file"
 _TERMINALS = {
@@ -30,8 +56,8 @@ _TERMINALS = {
 class Go(Language):
     """Go 1.22 and later, as `go/parser` of Go 1.27 reads it without resolving names.
 
-    What that parser leaves to the compiler is accepted: types, labels, names that nothing binds. Line
-    directives with an impossible line number are accepted too, though it refuses them.
+    Errors that this parser leaves to the compiler are accepted: in types, in labels, and in names that
+    nothing binds. So are line directives with an impossible line number, which it refuses.
     """
 
     name = "Go"
@@ -43,9 +69,9 @@ class Go(Language):
         """As in `Language`."""
         return GO_POLICY
 
-    def lexis(self) -> Lexis:
+    def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        return go_lexis()
+        return go_lexical_spec()
 
     def grammar(self) -> Grammar:
         """As in `Language`."""

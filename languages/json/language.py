@@ -1,18 +1,58 @@
-"""The value that describes JSON to the engine."""
+"""The value that describes JSON to the engine, and its editor policy."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.json.editor_policy import JSON_POLICY
-from fimlsp.languages.json.lexis import json_lexis
-from fimlsp.lexing.lexis import Lexis
+from fimlsp.languages.json.lexical_spec import json_lexical_spec
+from fimlsp.languages.suggested_lines import FAR, column_of, suggested_lines
+from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import EditorPolicy
+
+_KEY = re.compile(rb"\s*(\"(?:\\.|[^\"\\])*\")\s*:")
+
+
+@dataclass(frozen=True)
+class JsonPolicy(EditorPolicy):
+    """JSON's policy. Values may repeat; a line is a repetition if its object already has its key."""
+
+    def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
+        """As in `EditorPolicy`: before a key that its object has already, in a line of the same column."""
+        suggestion = suggested_lines(left, text, right)
+        head_start = len(left) - len(suggestion.head)
+        above = left[max(0, head_start - FAR) : head_start].split(b"\n")
+        below = right.partition(b"\n")[2][:FAR].split(b"\n")
+        for number, line in enumerate(suggestion.lines):
+            key = _KEY.match(line.text)
+            is_partial = number == 0 and _KEY.match(suggestion.head) is not None
+            if key is not None and not is_partial:
+                known = {*_keys(reversed(above), line.column), *_keys(below, line.column)}
+                if key[1] in known:
+                    return line.offset
+            above.append(line.text)
+        return None
+
+
+def _keys(lines: Iterable[bytes], column: int) -> Iterator[bytes]:
+    """The keys that *lines* have at *column*, up to the end of their object."""
+    for line in lines:
+        if line.strip() and column_of(line) < column:
+            return
+        key = _KEY.match(line) if column_of(line) == column else None
+        if key is not None:
+            yield key[1]
+
+
+JSON_POLICY = JsonPolicy(file_ending=".json", known_names=frozenset([b"false", b"null", b"true"]))
+"""JSON's policy."""
+
 
 START = "text"
 
@@ -29,9 +69,9 @@ class Json(Language):
         """As in `Language`."""
         return JSON_POLICY
 
-    def lexis(self) -> Lexis:
+    def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        return json_lexis()
+        return json_lexical_spec()
 
     def grammar(self) -> Grammar:
         """As in `Language`."""

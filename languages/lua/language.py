@@ -1,4 +1,4 @@
-"""The value that describes Lua to the engine."""
+"""The value that describes Lua to the engine, and its editor policy."""
 
 from __future__ import annotations
 
@@ -7,13 +7,42 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.lua.editor_policy import LUA_POLICY
-from fimlsp.languages.lua.lexis import MOST_EQUAL_SIGNS, lua_lexis
-from fimlsp.lexing.lexis import Lexis
+from fimlsp.languages.lua.lexical_spec import MOST_EQUAL_SIGNS, lua_lexical_spec
+from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.language.contract import Language
-from fimlsp.quotient.language.editor_policy import EditorPolicy
+from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
+
+_WORDS = (
+    b"and break do else elseif end false for function goto if in local nil not or repeat return then true "
+    b"until while"
+)
+_GLOBALS = (
+    b"_ENV _G _VERSION assert collectgarbage coroutine debug dofile error getmetatable io ipairs load "
+    b"loadfile math next os package pairs pcall print rawequal rawget rawlen rawset require select self "
+    b"setmetatable string table tonumber tostring type utf8 warn xpcall"
+)
+
+LUA_POLICY = LinesPolicy(
+    file_ending=".lua",
+    comment=Comment("--"),
+    known_names=frozenset((_WORDS + b" " + _GLOBALS).split()),
+    block_opener=re.compile(
+        rb".*(?:[(\[{]|\b(?:then|do|else|repeat)|\bfunction\b[^()]*\([^()]*\))\s*\Z", re.DOTALL
+    ),
+    block_closer=re.compile(rb"(?:end\b|[)\]},;\s])*\Z"),
+    not_code=re.compile(
+        rb"--\[(=*)\[.*?(?:\]\1\]|\Z)|--[^\n]*|\[(=*)\[.*?(?:\]\2\]|\Z)"
+        rb"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?",
+        re.DOTALL,
+    ),
+    prose=re.compile(rb"\s*--"),
+    repeatable=re.compile(rb"(?:else|do|repeat|then|break|return\b.*)\Z"),
+)
+"""Lua's policy: blocks stand between words as well."""
+
 
 START = "chunk"
 
@@ -24,9 +53,13 @@ _LONGER_BRACKET = re.compile(rb"\[={%d,}" % (MOST_EQUAL_SIGNS + 1))
 class Lua(Language):
     """Lua 5.4 in UTF-8, as `load` reads it.
 
-    Of what `load` refuses beyond the syntax these checks are kept: `break` only in loops, `...` only where a
-    function has it, attributes `const` and `close` only, one `close` in a declaration. Labels and jumps,
-    assignments to constants, and the limits of a function are not.
+    Of the checks that `load` makes beyond the syntax, these are included:
+
+    - `break` only in loops;
+    - `...` only where a function has it;
+    - only the attributes `const` and `close`, and one `close` in a declaration.
+
+    Labels and jumps, assignments to constants, and the limits of a function are not checked.
     """
 
     name = "Lua"
@@ -41,9 +74,9 @@ class Lua(Language):
         """As in `Language`."""
         return LUA_POLICY
 
-    def lexis(self) -> Lexis:
+    def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        return lua_lexis()
+        return lua_lexical_spec()
 
     def grammar(self) -> Grammar:
         """As in `Language`."""
@@ -53,12 +86,12 @@ class Lua(Language):
         """As in `Language`."""
         return "STRING" if kind == "LONG_STRING" else kind
 
-    def not_read(self, text: bytes) -> str | None:
-        """As in `Language`: long brackets of a level that the automaton does not count to."""
-        found = _LONGER_BRACKET.search(text)
-        if found is None:
+    def exceeded_limit(self, text: bytes) -> str | None:
+        """As in `Language`: long brackets of a level beyond those of the automaton."""
+        bracket = _LONGER_BRACKET.search(text)
+        if bracket is None:
             return None
-        line = text.count(b"\n", 0, found.start()) + 1
+        line = text.count(b"\n", 0, bracket.start()) + 1
         return f"line {line}: a long bracket with more than {MOST_EQUAL_SIGNS} equal signs is not read"
 
 

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from fimlsp.languages.slua.editor_policy import SLUA_POLICY
+from fimlsp.languages.slua.incremental.tokens import KEYWORDS
 from fimlsp.languages.slua.interface import Interface, read_interface
-from fimlsp.languages.slua.lexis import slua_lexis
-from fimlsp.lexing.lexis import Lexis
+from fimlsp.languages.slua.lexical_spec import slua_lexical_spec
+from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 if TYPE_CHECKING:
-    from fimlsp.quotient.states.protocol import Replacement, State
+    from fimlsp.quotient.states.protocol import RelaxedSpan, State
+
+
+SLUA_POLICY = LinesPolicy(
+    file_ending=".slua",
+    known_names=frozenset(word.encode("ascii") for word in KEYWORDS),
+    block_opener=re.compile(rb".*(?:[({]|\b(?:then|do|else)|\bfunction\b[^()]*\([^()]*\))\s*\Z", re.DOTALL),
+    block_closer=re.compile(rb"(?:end\b|[)},;\s])*\Z"),
+    repeatable=re.compile(rb"(?:else|do|then|break;|return\b.*)\Z"),
+)
+"""The policy of sLua: as that of Lua, without comments."""
+
 
 START = "chunk"
 _MOST_KEPT = 8
@@ -25,10 +38,10 @@ _MOST_KEPT = 8
 
 @dataclass(frozen=True)
 class Slua(Language):
-    """sLua for scripts that are given the interface with this text, which is right; *tidy* as in `Tidy`.
+    """sLua for scripts that are given the interface with this text, which is valid; *tidy* as in `Tidy`.
 
-    The engine knows its syntax, for the contexts of a cursor and for what prompts and limits need of it. What
-    may be written is asked of the parser that knows types.
+    The grammar and the lexemes serve the contexts of a cursor, prompts and limits. The states of a middle
+    come from the incremental parser, which knows types.
     """
 
     interface: str = ""
@@ -42,9 +55,9 @@ class Slua(Language):
         """As in `Language`."""
         return SLUA_POLICY
 
-    def lexis(self) -> Lexis:
+    def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        return slua_lexis()
+        return slua_lexical_spec()
 
     def grammar(self) -> Grammar:
         """As in `Language`."""
@@ -52,18 +65,18 @@ class Slua(Language):
 
     def middle(
         self, left: bytes, right: bytes, *, may_escape: bool = True, relax: bool = False
-    ) -> tuple[State | None, tuple[Replacement, ...]]:
+    ) -> tuple[State | None, tuple[RelaxedSpan, ...]]:
         """As in `fimlsp.quotient.states.protocol.OwnMiddles`."""
         from fimlsp.languages.slua.incremental.parser import begin
-        from fimlsp.languages.slua.recovery.recovery import closest_middle, mended_middle
-        from fimlsp.languages.slua.tidying.tidy import Tidy
+        from fimlsp.languages.slua.middles.recovery import closest_middle, repaired_middle
+        from fimlsp.languages.slua.tidy import Tidy
 
         start = begin(interface_of(self.interface))
         if relax:
-            state, replacements = mended_middle(start, left, right, may_escape=may_escape)
+            state, replacements = repaired_middle(start, left, right, may_escape=may_escape)
         else:
             state, replacements = closest_middle(start.feed(left), right, may_escape=may_escape), ()
-        return (Tidy.behind(state, left) if state is not None and self.tidy else state), replacements
+        return (Tidy.after(state, left) if state is not None and self.tidy else state), replacements
 
 
 @lru_cache(_MOST_KEPT)
@@ -71,7 +84,7 @@ def interface_of(text: str, name: str = "interface") -> Interface:
     """The interface that *text* declares, the same object for the same text; *name* as in `read_interface`.
 
     Raises:
-        InterfaceError: it is not one.
+        InterfaceError: the text has faults.
     """
     return read_interface(text, name)
 

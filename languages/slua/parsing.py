@@ -1,8 +1,9 @@
-"""Reads scripts and interface files into syntax trees."""
+"""Reads scripts and interface files into syntax trees; faults are reported with their position."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -11,7 +12,32 @@ from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput
 from lark.tree import Meta
 
 from fimlsp.languages.slua import syntax
-from fimlsp.languages.slua.faults import Fault, ScriptSyntaxError
+from fimlsp.languages.slua.syntax import Position
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """A fault in a script or an interface file.
+
+    Attributes:
+        at: its line and column, both from 1.
+        message: the fault, with the expected or the known alternatives.
+    """
+
+    at: Position
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.at[0]}:{self.at[1]}: {self.message}"
+
+
+class ScriptSyntaxError(ValueError):
+    """A text is not a sentence of the grammar; `fault` is the first error."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
 
 _EXPECTED = {
     "NAME": "a name",
@@ -25,7 +51,7 @@ _GROUPS = {
     "a value": ("NUMBER", "NAME", "STRING", "TRUE", "FALSE", "FUNCTION", "NOT", "MINUS", "LPAR", "LBRACE"),
     "an operator": ("OR", "AND", "COMPARISON", "CONCATENATION", "PLUS", "MINUS", "TIMES", "POWER"),
 }
-"""What is told in one word; the first of each tells that the group may come."""
+"""Groups of terminals that a message names in one word; the first of each stands for the group."""
 
 _LACKING = frozenset(("goto", "in", "nil", "repeat", "until"))
 """Keywords of Lua that scripts do not have."""
@@ -35,7 +61,7 @@ def parse_script(text: str) -> syntax.Block:
     """The tree of a script.
 
     Raises:
-        ScriptSyntaxError: it is none.
+        ScriptSyntaxError: the text is not a script.
     """
     return cast(syntax.Block, _parse("script.lark", text))
 
@@ -47,7 +73,7 @@ def parse_interface(text: str) -> tuple[Declaration, ...]:
     """The declarations of an interface file, in their order.
 
     Raises:
-        ScriptSyntaxError: it is none.
+        ScriptSyntaxError: the text is not an interface file.
     """
     return cast("tuple[Declaration, ...]", _parse("interface.lark", text))
 
@@ -59,7 +85,7 @@ def _parse(grammar: str, text: str) -> object:
     except UnexpectedInput as error:
         raise ScriptSyntaxError(_fault(parser, text, error)) from None
     except RecursionError:
-        raise ScriptSyntaxError(Fault((1, 1), "the text is nested too deeply to be read")) from None
+        raise ScriptSyntaxError(Fault((1, 1), "nested too deeply")) from None
 
 
 @cache
@@ -72,39 +98,39 @@ def _parser(grammar: str) -> Lark:
 def _fault(parser: Lark, text: str, error: UnexpectedInput) -> Fault:
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         lines = text.rstrip("\r\n").split("\n")
-        wanted = "a `;` is missing" if "SEMICOLON" in error.accepts else _wanted(parser, error.accepts)
-        return Fault((len(lines), len(lines[-1]) + 1), f"the text ends here; {wanted}")
+        wanted = "a `;` is missing" if "SEMICOLON" in error.accepts else _expectation(parser, error.accepts)
+        return Fault((len(lines), len(lines[-1]) + 1), f"unexpected end; {wanted}")
     at = (error.line, error.column)
     if isinstance(error, UnexpectedToken):
         if "SEMICOLON" in error.accepts and re.match("[A-Za-z]", error.token):
             return Fault(at, f"a `;` is missing before `{error.token}`")
         if error.token == ":" and "DOT" in error.accepts:
-            return Fault(at, "`:` does not belong here; what a value has is reached by `.`")
-        return Fault(at, f"`{error.token}` does not belong here; {_wanted(parser, error.accepts)}")
+            return Fault(at, "unexpected `:`; fields are reached with `.`")
+        return Fault(at, f"unexpected `{error.token}`; {_expectation(parser, error.accepts)}")
     rest = text[error.pos_in_stream or 0 :]
     accepted = error.allowed if isinstance(error, UnexpectedCharacters) else None
     if rest.startswith("--"):
         return Fault(at, "scripts have no comments")
     if rest.startswith('"'):
-        return Fault(at, 'this text has no closing ", or an escape other than \\n \\t \\" \\\\')
-    found = re.match(r"\w+|.", rest, re.DOTALL)
-    if found and found[0] in _LACKING:
-        return Fault(at, f"scripts have no `{found[0]}`")
-    return Fault(at, f"`{found[0] if found else ''}` does not belong here; {_wanted(parser, accepted)}")
+        return Fault(at, 'this string has no closing ", or an escape other than \\n \\t \\" \\\\')
+    word = re.match(r"\w+|.", rest, re.DOTALL)
+    if word and word[0] in _LACKING:
+        return Fault(at, f"scripts have no `{word[0]}`")
+    return Fault(at, f"unexpected `{word[0] if word else ''}`; {_expectation(parser, accepted)}")
 
 
-def _wanted(parser: Lark, names: Any) -> str:  # noqa: ANN401 -- lark types it as a set of str or as None
-    """What could stand there, in words."""
+def _expectation(parser: Lark, names: Any) -> str:  # noqa: ANN401 -- lark types it as a set of str or as None
+    """The expected terminals, in words."""
     left, groups = set(names or ()) - {"BLANK", "COMMENT"}, list[str]()
-    for what, (first, *others) in _GROUPS.items():
+    for group, (first, *others) in _GROUPS.items():
         if first in left:
-            left, groups = left - {first, *others}, [*groups, what]
+            left, groups = left - {first, *others}, [*groups, group]
     texts = {terminal.name: terminal.pattern.raw or terminal.pattern.value for terminal in parser.terminals}
-    told = [*groups, *sorted(_EXPECTED.get(name, texts.get(name, name).strip('"')) for name in left)]
-    return f"expected {' or '.join(told)}" if told else "nothing can stand here"
+    expected = [*groups, *sorted(_EXPECTED.get(name, texts.get(name, name).strip('"')) for name in left)]
+    return f"expected {' or '.join(expected)}" if expected else "nothing is allowed here"
 
 
-def _at(meta: Meta) -> syntax.Place:
+def _at(meta: Meta) -> syntax.Position:
     return (meta.line, meta.column) if not meta.empty else (1, 1)
 
 
@@ -120,13 +146,13 @@ def _name_of(children: list[Any]) -> Token:
     return cast(Token, next(child for child in children if _is(child, "NAME")))
 
 
-def _token_at(token: Token) -> syntax.Place:
+def _token_at(token: Token) -> syntax.Position:
     return cast(int, token.line), cast(int, token.column)
 
 
 @v_args(meta=True)
 class _Builder(Transformer[Token, Any]):
-    """The nodes of `syntax.py` from lark's tree; a method's name is that of its rule."""
+    """Builds the nodes of `syntax.py` from Lark's tree; a method is called as its rule."""
 
     def start(self, _: Meta, children: list[Any]) -> object:
         return children[0] if children and isinstance(children[0], syntax.Block) else tuple(children)

@@ -1,20 +1,20 @@
-"""The syntax tree of a script. Every node begins at a line and a column, both counted from 1."""
+"""The syntax tree of a script. Every node has a line and a column, both counted from 1."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What all nodes have."""
+    """The base of all nodes: its position."""
 
-    at: Place
+    at: Position
 
 
-# Types as they are written.
+# Type expressions.
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class GlobalSyntax(Node):
 
 @dataclass(frozen=True, slots=True)
 class RootSyntax(Node):
-    """`root effect: NewEffect(Effect) as EffectKind in Effects;`, of which the last part may be absent."""
+    """`root effect: NewEffect(Effect) as EffectKind in Effects;`; the last part is optional."""
 
     name: str
     function: str
@@ -88,7 +88,7 @@ class Number(Node):
 
 @dataclass(frozen=True, slots=True)
 class String(Node):
-    r"""`"text"`, with the escapes `\\n \\t \\" \\\\`; *text* is as it is written, with its quotes."""
+    r"""`"text"`, with the escapes `\n \t \" \\`; *text* is the source, quotes included."""
 
     text: str
 
@@ -246,6 +246,6 @@ Statement = TableSyntax | Local | Assignment | CallStatement | Do | If | For | W
 
 @dataclass(frozen=True, slots=True)
 class Block(Node):
-    """Statements one after the other."""
+    """A sequence of statements."""
 
     statements: tuple[Statement, ...]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
 from fimlsp.languages.slua.types import Function
@@ -189,7 +189,7 @@ def test_functions_that_double_are_stopped_and_told(tmp_path):
     for _ in fight.turns():
         if fight.stopped:
             break
-    assert "does not come to an end" in fight.stopped[0]
+    assert "instruction limit" in fight.stopped[0]
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -1,4 +1,4 @@
-"""What `docs/adding-a-language.md` says: its blocks run, one after another."""
+"""The code blocks of `docs/adding-a-language.md` run, one after another."""
 
 import re
 from pathlib import Path
@@ -33,5 +33,5 @@ def test_what_an_engine_has_read_before_changes_no_answer():
         exec(block, scope)
     language = scope["Calculator"]()
     engine = Engine(language, LanguageTables(language))
-    found = [engine.document(b")#;a").middle(1, 1).start for _ in range(3)]
-    assert [start.shortest_completion for start in found if start] == [b"print 0;"] * 3
+    starts = [engine.document(b")#;a").middle(1, 1).start for _ in range(3)]
+    assert [start.shortest_completion for start in starts if start] == [b"print 0;"] * 3

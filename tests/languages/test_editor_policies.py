@@ -1,4 +1,4 @@
-"""What each language's policy says of blocks, remarks, brackets and repeated lines."""
+"""The blocks, comments, brackets and repetitions of each language's policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fimlsp.languages.custom import load_grammar
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.editor_policy import Comment
 
-# left <| suggestion |> right; `¦` stands where the suggestion is cut off
+# left <| suggestion |> right; `¦` marks the place where the suggestion is cut off
 FAULTS = [
     ("lua", "<|x = 1|>\n"),
     ("lua", "x = 1\n<|¦x = 1|>\n"),
@@ -38,12 +38,12 @@ def test_a_suggestion_is_cut_off_before_a_repetition(name, marked):
     left, rest = marked.split("<|")
     text, right = rest.split("|>")
     at = text.find("¦")
-    found = (
+    cut_at = (
         LANGUAGES[name]
         .language()
-        .editor.first_fault(left.encode(), text.replace("¦", "").encode(), right.encode())
+        .editor.first_issue(left.encode(), text.replace("¦", "").encode(), right.encode())
     )
-    assert found == (None if at < 0 else at)
+    assert cut_at == (None if at < 0 else at)
 
 
 SWAPS = [
@@ -77,7 +77,7 @@ def test_a_remark_of_the_policy_is_one_of_the_language(name):
         start = Engine(language).document(text).middle(0, 0).start
         assert start is not None
         assert start.complete
-        assert language.editor.is_remark(text.partition(b"\n")[0])
+        assert language.editor.is_comment(text.partition(b"\n")[0])
 
 
 GRAMMARS = [

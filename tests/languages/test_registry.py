@@ -1,4 +1,4 @@
-"""Languages by name, and the one list of them that servers and editors begin with."""
+"""Languages by name, and the list of them that servers and editors share."""
 
 import json as json_module
 import re
@@ -9,7 +9,7 @@ import pytest
 from fimlsp.languages import IDENTIFIERS, LANGUAGES, UnknownLanguageError, language_named
 from fimlsp.languages.json import json
 from fimlsp.languages.python import python
-from fimlsp.lsp_server.settings.options import Settings
+from fimlsp.lsp_server.options import Settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,8 +25,8 @@ def test_an_unknown_language_is_refused_with_the_names_of_those_known():
 
 
 def test_editors_call_no_two_languages_alike():
-    identifiers = [each for known in LANGUAGES.values() for each in known.identifiers]
-    patterns = [each for known in LANGUAGES.values() for each in known.patterns]
+    identifiers = [name for known in LANGUAGES.values() for name in known.identifiers]
+    patterns = [name for known in LANGUAGES.values() for name in known.patterns]
     assert len({*identifiers}) == len(identifiers)
     assert len({*patterns}) == len(patterns)
 
@@ -36,13 +36,13 @@ def test_editors_wake_up_for_the_documents_that_the_server_completes():
     client = (ROOT / "vscode-extension/src/settings.ts").read_text(encoding="utf-8")
     neovim = (ROOT / "editors/neovim/lua/fimlsp/config.lua").read_text(encoding="utf-8")
     assert Settings().languages == IDENTIFIERS
-    activated_by = [*(f"onLanguage:{each}" for each in IDENTIFIERS), "onStartupFinished"]
+    activated_by = [*(f"onLanguage:{name}" for name in IDENTIFIERS), "onStartupFinished"]
     assert package["activationEvents"] == activated_by, "the last is for languages that settings name"
     assert listed(client, r"LANGUAGES: readonly string\[\] = \[(.*?)\]") == IDENTIFIERS
     assert listed(neovim, r"  filetypes = \{(.*?)\}") == IDENTIFIERS
 
 
 def listed(source, pattern):
-    found = re.search(pattern, source)
-    assert found is not None
-    return tuple(re.findall(r"[\"'](\w+)[\"']", found[1]))
+    match = re.search(pattern, source)
+    assert match is not None
+    return tuple(re.findall(r"[\"'](\w+)[\"']", match[1]))

@@ -1,1 +1,1 @@
-"""A small turn-based game with scripted talents and effects. Its interface's objects are classes here."""
+"""A small turn-based game with scripted talents and effects. The interface's objects are classes here."""

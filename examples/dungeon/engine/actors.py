@@ -1,4 +1,4 @@
-"""Those who act."""
+"""The actors: heroes, monsters, and summoned helpers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Body = Callable[[Any], None]
 
 
 class Actor:
-    """Somebody who acts, at *place*, for *side*."""
+    """An actor at *place*, on *side*."""
 
     def __init__(self, fight: Fight, name: str, side: str, place: Coord, health: int) -> None:
         self.fight = fight
@@ -36,7 +36,7 @@ class Actor:
         self._remembered: dict[str, float] = {}
 
     def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 - of the attribute's own type
-        """Scripts assign to `armour` and `power`, of which any number is good."""
+        """Scripts assign to `armour` and `power`; any number is brought within bounds."""
         if name == "armour":
             value = whole(value, 0, MOST_ARMOUR)
         elif name == "power":
@@ -78,7 +78,7 @@ class Actor:
         return self.lose(whole(amount, 0, MOST_HARM), damage.kind)
 
     def lose(self, amount: int, why: str) -> int:
-        """Lose health, and fall if that was the last of it."""
+        """Lose health, and fall if none is left."""
         taken = min(amount, self.health)
         self.health -= taken
         if taken:
@@ -109,13 +109,13 @@ class Actor:
         self.energy -= wanted
         return True
 
-    # Ways.
+    # Movement.
 
     def Jump(self, to: GivenPlace) -> bool:
         return self.go(Coord.of(to))
 
     def go(self, place: Coord) -> bool:
-        """Be at *place*, if that is free."""
+        """Move to *place*, if that is free."""
         if not self.IsAlive() or not self.fight.level.is_free(place):
             return False
         before, self.place = self.place, place
@@ -147,7 +147,7 @@ class Actor:
     def Stun(self, turns: float) -> None:
         self.stunned = max(self.stunned, whole(turns, 0, MOST_STUNNED))
 
-    # What it knows, and others.
+    # Knowledge, and other actors.
 
     def Say(self, text: str) -> None:
         if line(text):
@@ -170,11 +170,11 @@ class Actor:
         return self._remembered.get(name, 0)
 
     def enemies(self) -> list[Actor]:
-        """Those on the other side who live, the nearest first."""
+        """The living actors of the other side, the nearest first."""
         return sorted((other for other in self.fight.living() if self.IsEnemyOf(other)), key=self.DistanceTo)
 
     def friends(self) -> list[Actor]:
-        """The others on this side who live, the nearest first."""
+        """The other living actors of this side, the nearest first."""
         living = (other for other in self.fight.living() if not self.IsEnemyOf(other) and other is not self)
         return sorted(living, key=self.DistanceTo)
 

@@ -1,4 +1,4 @@
-"""Effects: what a script has registered, and each time that somebody bears it."""
+"""Effects: the kinds that scripts register, and each effect on an actor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EffectKind:
         self.is_generated = is_generated
 
     def on(self, who: Actor) -> Borne | None:
-        """It, if *who* bears it."""
+        """The effect of this kind on *who*; None if there is none."""
         return next((borne for borne in who.effects if borne.kind is self), None)
 
     def Apply(self, on: Actor, by: Actor, turns: float, settings: Table) -> None:
@@ -57,7 +57,7 @@ class EffectKind:
 
 
 class Borne:
-    """An effect that *bearer* bears, because of *source*."""
+    """An effect on *bearer*, caused by *source*."""
 
     def __init__(self, kind: EffectKind, bearer: Actor, source: Actor, turns: float, settings: Table) -> None:
         self.kind = kind
@@ -68,7 +68,7 @@ class Borne:
         self.count = 0
 
     def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401 - of the attribute's own type
-        """Scripts assign to `turns` and `count`, of which any number is good."""
+        """Scripts assign to `turns` and `count`; any number is brought within bounds."""
         if name == "turns":
             value = whole(value, 0, MOST_TURNS)
         elif name == "count":
@@ -79,12 +79,12 @@ class Borne:
         self.turns = 0
 
     def hook(self, name: str, *arguments: object, otherwise: object = None) -> Any:  # noqa: ANN401 - the hook's type is in the interface
-        """What the hook *name* gives, if the effect has it."""
+        """The result of the hook *name*, if the effect has it."""
         hook = self.kind.script[name]
         return self.kind.fight.scripting.call(hook, self, self.settings, *arguments, otherwise=otherwise)
 
     def end(self) -> None:
-        """Take it from its bearer."""
+        """Remove it from its bearer."""
         if self in self.bearer.effects:
             self.bearer.effects.remove(self)
             self.hook("OnDeactivate")

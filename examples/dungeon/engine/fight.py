@@ -40,7 +40,7 @@ class Talent:
 
     @staticmethod
     def of(script: Script, registered: Table) -> Talent:
-        """What *script* has *registered*."""
+        """The talent that *script* has *registered*."""
         return Talent(
             script.name,
             line(registered["title"]) or script.name,
@@ -55,7 +55,7 @@ class Talent:
 
 @dataclass(frozen=True)
 class Event:
-    """What happened in a turn: a text to read, and whose side it is of."""
+    """An event of a turn: a text, and the side that it belongs to."""
 
     turn: int
     text: str
@@ -63,7 +63,7 @@ class Event:
 
 
 class Fight:
-    """A fight with the scripts of *library*; *seed* decides all that is left to chance."""
+    """A fight with the scripts of *library*; *seed* determines all random choices."""
 
     def __init__(self, library: Library, seed: int = 0) -> None:
         self.random = random.Random(seed)
@@ -101,7 +101,7 @@ class Fight:
             self.talents[script.name] = Talent.of(script, registered)
 
     def _gather(self, side: str, members: tuple[tuple[str, int], ...], column: int) -> None:
-        """Two talents that were written for each, and one that was generated, if there are any."""
+        """Give each member two written talents and a generated one, as far as there are any."""
         written = self._deck([name for name, talent in self.talents.items() if not talent.is_generated])
         generated = self._deck([name for name, talent in self.talents.items() if talent.is_generated])
         for row, (name, health) in enumerate(members):
@@ -110,7 +110,7 @@ class Fight:
             self.actors.append(actor)
 
     def _begin_under_effects(self) -> None:
-        """Let everybody bear an effect that was generated, if there are any."""
+        """Put a generated effect on every actor, if there are any."""
         kinds = self._deck([name for name, kind in self.effects.items() if kind.is_generated])
         for actor, name in zip(self.actors, kinds, strict=False):
             settings = self.scripting.settings(name)
@@ -118,34 +118,34 @@ class Fight:
                 self.effects[name].Apply(actor, actor, FIRST_TURNS, settings)
 
     def _deck(self, names: list[str]) -> Iterator[str]:
-        """*names* in a random order, again and again."""
+        """*names* in a random order, repeated forever."""
         self.random.shuffle(names)
         return cycle(names)
 
-    # What others ask.
+    # Queries.
 
     def living(self) -> list[Actor]:
-        """Those who live."""
+        """The living actors."""
         return [actor for actor in self.actors if actor.IsAlive()]
 
     def winner(self) -> str | None:
-        """The side that is left, or has more health left when time is up; None while it goes on."""
+        """The side that is left, or has more health when time is up; None during the fight."""
         sides = {actor.side for actor in self.living()}
         if len(sides) > 1 and self.round < LAST_ROUND:
             return None
         if len(sides) == 1:
             return sides.pop()
-        health = {side: sum(each.health for each in self.living() if each.side == side) for side in sides}
+        health = {side: sum(actor.health for actor in self.living() if actor.side == side) for side in sides}
         return "nobody" if len(set(health.values())) < 2 else max(health, key=health.__getitem__)
 
     def happened(self, text: str, who: Actor | None) -> None:
-        """Keep what is told of *who*."""
+        """Record an event of *who*."""
         self.events.append(Event(self._turns, text, who.side if who is not None else ""))
 
     # Turns.
 
     def turns(self) -> Iterator[Actor]:
-        """Fight to the end; gives each actor whose turn is done."""
+        """Fight to the end; yields each actor after its turn."""
         while self.winner() is None:
             self.round += 1
             for actor in list(self.actors):
@@ -175,7 +175,7 @@ class Fight:
                 borne.end()
 
     def _act(self, actor: Actor) -> None:
-        """Use a talent, or strike, or go nearer to an enemy."""
+        """Use a talent, strike, or approach an enemy."""
         enemies = actor.enemies()
         if not enemies:
             return

@@ -1,4 +1,4 @@
-"""What the interface gives besides actors, effects and the level: the game, places, numbers, texts."""
+"""The globals of the interface besides effects and the level: the game, places, numbers, texts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Coords:
 
 
 class Math:
-    """Numbers. What is no number, or has no end, is 0."""
+    """Numbers. NaN and infinities become 0."""
 
     def __init__(self, fight: Fight) -> None:
         self._random = fight.random

@@ -1,4 +1,4 @@
-"""The level: its walls, who stands where, and what can be seen."""
+"""The level: its walls, the places of actors, and lines of sight."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ class Level:
             self.walls.add(Coord(fight.random.randint(5, WIDTH - 4), fight.random.randint(2, HEIGHT - 1)))
 
     def is_inside(self, place: Coord) -> bool:
-        """Whether *place* is on the level."""
+        """True if *place* is on the level."""
         return 1 <= place.x <= self.width and 1 <= place.y <= self.height
 
     def is_free(self, place: Coord) -> bool:
-        """Whether somebody could stand at *place*, and nobody does."""
+        """True if an actor could stand at *place*, and none does."""
         return self.is_inside(place) and place not in self.walls and not self.standing(place)
 
     def standing(self, place: Coord) -> list[Actor]:
-        """Who stands at *place*: one, or none."""
+        """The actor at *place*, as a list of one or none."""
         return [actor for actor in self.fight.living() if actor.place == place]
 
     def _taken(self) -> set[Coord]:
-        """Where walls and actors stand."""
+        """The places of walls and actors."""
         return self.walls | {actor.place for actor in self.fight.living()}
 
     def is_seen(self, from_: Coord, to: Coord) -> bool:
-        """Whether no wall is between two places."""
+        """True if no wall lies between two places."""
         return self.is_inside(to) and not any(place in self.walls for place in from_.line(to))
 
     def step_towards(self, from_: Coord, to: Coord) -> Coord | None:
-        """The first step of a shortest way to a place beside *to*; None if there is no way."""
+        """The first step of a shortest path to a place beside *to*; None if there is no path."""
         before: dict[Coord, Coord] = {}
         taken = self._taken()
         waiting = deque([from_])
@@ -71,7 +71,7 @@ class Level:
         across = range(-distance, distance + 1)
         return [Coord(place.x + x, place.y + y) for y in across for x in across]
 
-    # What scripts may ask.
+    # Queries of scripts.
 
     def IsFree(self, place: GivenPlace) -> bool:
         return self.is_free(Coord.of(place))
@@ -100,7 +100,7 @@ class Level:
         return self.places[number]
 
     def FreePlaceBeside(self, place: GivenPlace) -> Coord:
-        around = [each for each in self._around(Coord.of(place)) if self.is_free(each)]
+        around = [beside for beside in self._around(Coord.of(place)) if self.is_free(beside)]
         return around[0] if around else self.RandomFreePlace()
 
     def WithActorAt(self, place: GivenPlace, body: Body) -> None:
@@ -115,7 +115,7 @@ class Level:
 
     def ForEachPlaceWithin(self, place: GivenPlace, distance: float, body: Body) -> None:
         around = self._around(Coord.of(place), whole(distance, 0, 5))
-        self.fight.scripting.each(body, [each for each in around if self.is_inside(each)])
+        self.fight.scripting.each(body, [beside for beside in around if self.is_inside(beside)])
 
     def ForEachPlaceOnLine(self, from_: GivenPlace, to: GivenPlace, body: Body) -> None:
         self.fight.scripting.each(body, self._line(from_, to))

@@ -1,4 +1,4 @@
-"""The scripts of a game: found, checked in the order in which they need each other, and translated once."""
+"""The scripts of a game: checked in the order of their dependencies, and translated once."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.languages.slua.checking.checker import check_script
-from fimlsp.languages.slua.extending import extended
-from fimlsp.languages.slua.interface import Interface, read_interface
-from fimlsp.languages.slua.running.translation import Translation, translate
+from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.interface import Interface, extended, read_interface
+from fimlsp.languages.slua.runtime import Translation, translate
 
 HERE = Path(__file__).parents[1]
 KINDS = {"effects": "effect", "talents": "talent"}
-"""The kind of the scripts in a folder, by its name; effects come before the talents that may use them."""
+"""The kind of the scripts in a folder, by its name. Effects come before the talents that may use them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script that is right.
+    """A valid script.
 
     Attributes:
-        name: of its file, without what follows the point.
+        name: of its file, without the suffix.
         kind: `effect` or `talent`.
-        text: as it was written.
-        lua: what is run.
-        is_generated: whether it stands among those that nobody wrote.
+        text: its source.
+        lua: its translation.
+        is_generated: True if a model wrote it.
     """
 
     name: str
@@ -37,17 +36,17 @@ class Script:
 
 @dataclass(frozen=True)
 class Library:
-    """Scripts in the order in which they run, the interface that they have extended, and what was refused."""
+    """Scripts in the order in which they run, the interface that they extend, and the faults of others."""
 
     interface: Interface
     scripts: tuple[Script, ...] = ()
     faults: tuple[str, ...] = ()
 
     def with_scripts(self, paths: Iterable[Path]) -> Library:
-        """With the scripts at *paths*, all of one kind; those with faults are left out and told.
+        """With the scripts at *paths*, all of one kind. Scripts with faults are left out.
 
-        A script may use an effect that comes behind it in the alphabet: what has faults is looked at again
-        as long as others have been right.
+        A script may use an effect that comes later in the alphabet. So scripts with faults are checked
+        again as long as others turned out valid.
         """
         library, waiting = self, sorted(paths)
         while waiting:
@@ -78,7 +77,7 @@ class Library:
 
 
 def load_library(*, generated: bool = True, folder: Path = HERE) -> Library:
-    """What is in the folders of *folder*; with *generated* also what a model wrote."""
+    """The scripts in the folders of *folder*; with *generated* also those that a model wrote."""
     library = Library(read_interface((HERE / "interface.txt").read_text("utf-8"), "interface.txt"))
     for part in (folder, folder / "generated") if generated else (folder,):
         for kind in KINDS:

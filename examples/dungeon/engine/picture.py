@@ -20,7 +20,7 @@ BAR = 12
 
 
 def picture(fight: Fight, title: str) -> RenderableType:
-    """The level, everybody on it, and what happened last."""
+    """The level, the actors on it, and the last events."""
     top = Table.grid(padding=(0, 1))
     top.add_row(Panel(_level(fight), title=title, border_style="dim"), _everybody(fight))
     return Group(top, Panel(_events(fight), title="what happened, turn by turn", border_style="dim"))

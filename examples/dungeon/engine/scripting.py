@@ -1,4 +1,4 @@
-"""Runs scripts: what they register, and their hooks, which the game calls when something happens."""
+"""Runs scripts: their registrations, and their hooks, which the game calls on events."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from engine.given_values import Table
 from engine.library import Library, Script
-from fimlsp.languages.slua.running.sandbox import Sandbox, ScriptError
+from fimlsp.languages.slua.runtime import Sandbox, ScriptError
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Type
 
 MOST_NESTED = 3
-"""Hooks that may run within each other: harm that a hook does calls hooks, whose harm calls hooks."""
+"""Hooks that may run within each other: harm in a hook calls hooks, whose harm calls hooks."""
 
 MOST_BODIES = 500
-"""Bodies that one hook, with all that it sets off, is given to go through actors and places."""
+"""Calls of bodies, for actors and places, in one hook and all that it triggers."""
 
 Hook = Callable[..., Any]
 
@@ -25,7 +25,7 @@ ROUNDS, INSTRUCTIONS = 100, 200_000
 class Scripting:
     """A sandbox for the scripts of *library*, given the *values* of its interface's globals.
 
-    *stopped* is called with why a hook was stopped.
+    *stopped* is called with the reason when a hook is stopped.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Scripting:
         )
 
     def run_all(self, register: Callable[[Script, Table], None]) -> None:
-        """Run the scripts; *register* is called with each, and with what it has registered."""
+        """Run the scripts; *register* is called with each, and with the table that it has registered."""
         for script in self._library.scripts:
             self._bodies = MOST_BODIES
             try:
@@ -54,14 +54,14 @@ class Scripting:
             self._registered.clear()
 
     def settings(self, effect: str) -> Table | None:
-        """Some settings of the effect *effect*, for the game to apply it; None if they are not simple."""
+        """Settings of the effect *effect*, for the game to apply it; None if they are not simple."""
         fields = self._library.interface.types[f"{effect}_Settings"].fields.values()
         if not all(field.type in SIMPLE_VALUES for field in fields):
             return None
         return self._sandbox.table({field.name: SIMPLE_VALUES[field.type] for field in fields})
 
     def call(self, hook: Hook | None, *arguments: object, otherwise: object = None) -> Any:  # noqa: ANN401 - as the interface says
-        """What *hook* gives; *otherwise* if there is none, if too many run already, or if it was stopped."""
+        """The result of *hook*; *otherwise* if there is none, too many run already, or it was stopped."""
         if hook is None or self._nested >= MOST_NESTED:
             return otherwise
         if not self._nested:
@@ -76,7 +76,7 @@ class Scripting:
             self._nested -= 1
 
     def each(self, body: Callable[[Any], None], values: Iterable[object]) -> None:
-        """Call *body*, which a script handed over, with each of *values*, until it was given enough."""
+        """Call *body*, which a script handed over, with each of *values*, up to the limit."""
         for value in values:
             if self._bodies <= 0:
                 return

@@ -1,1 +1,1 @@
-"""The parser that reads a script byte by byte and knows, after each, what may still be written."""
+"""The typed incremental parser: it reads a script byte by byte and knows the tokens that may follow."""

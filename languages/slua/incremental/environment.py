@@ -1,15 +1,127 @@
-"""What is in scope at a place of a script that is being read. Immutable, as all that a state is made of."""
+"""The scope at a place of a script, and the types that have values in it. All values are immutable.
+
+A number can always be written. A value of an object can only be reached by a path from a variable, through
+fields, and through calls whose arguments have values themselves. The least fixed point of these rules is
+computed in rounds with the cheapest texts (Knuth, "A generalization of Dijkstra's algorithm", 1977).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from fimlsp.languages.slua.checking.scopes import LOOP_SLOTS, Variable, given_variables
-from fimlsp.languages.slua.incremental.inhabitants import Inhabitants, inhabitants
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.types import VOID, Table, Type
+from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable, given_variables
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
+
+_LITERALS: Mapping[Type, str] = {NUMBER: "0", STRING: '""', BOOLEAN: "true"}
+PLACEHOLDER = "\x01{}\x02"
+"""Stands for the name of a parameter in a text, until the free names are known."""
+
+_MOST_KEPT = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Inhabitants:
+    """The types with values in a scope.
+
+    Attributes:
+        variables: one variable for each type that has one.
+        values: the cheapest text of each type except functions, which `value` computes.
+        paths: the cheapest path to each type, starting from a variable.
+        tables: all tables that can be named.
+    """
+
+    variables: tuple[tuple[Type, str], ...]
+    values: Mapping[Type, str]
+    paths: Mapping[Type, str]
+    tables: tuple[Table, ...]
+
+    def value(self, type_: Type) -> str | None:
+        """The cheapest text of a value of *type_*; None if there is none."""
+        known = self.values.get(type_)
+        return _function(self, type_) if known is None and isinstance(type_, Function) else known
+
+    def has(self, type_: Type) -> bool:
+        """True if *type_* has a value."""
+        return self.value(type_) is not None
+
+    def in_function_with(self, parameters: tuple[Type, ...]) -> Inhabitants:
+        """The types with values in a function with *parameters*, whose names are placeholders."""
+        known = {type_ for type_, _ in self.variables}
+        names = zip(parameters, parameter_names(self, len(parameters)), strict=True)
+        added = {type_: name for type_, name in names if type_ not in known}
+        return inhabitants((*self.variables, *added.items()), self.tables) if added else self
+
+    def arguments(self, function: Function) -> str | None:
+        """The cheapest arguments of a call of *function*; None if a parameter type has no value."""
+        texts = [self.value(parameter) for parameter in function.parameters]
+        return None if None in texts else ",".join(text for text in texts if text is not None)
+
+
+def parameter_names(scope: Inhabitants, count: int) -> list[str]:
+    """Placeholders for the names of *count* parameters of a function in *scope*."""
+    used = sum(name.startswith(PLACEHOLDER[0]) for _, name in scope.variables)
+    return [PLACEHOLDER.format(used + number) for number in range(count)]
+
+
+@lru_cache(_MOST_KEPT)
+def inhabitants(variables: tuple[tuple[Type, str], ...], tables: tuple[Table, ...]) -> Inhabitants:
+    """The types with values in a scope with *variables* (one for each type) and *tables*."""
+    values: dict[Type, str] = dict(_LITERALS)
+    paths: dict[Type, str] = {}
+    scope = Inhabitants(variables, values, paths, tables)
+    for type_, name in variables:
+        _offer(paths, type_, name)
+    changed = True
+    while changed:
+        changed = False
+        for type_, path in list(paths.items()):
+            changed |= _offer(values, type_, path)
+            if isinstance(type_, Table):
+                for field in type_.fields.values():
+                    if not field.optional:
+                        changed |= _offer(paths, field.type, f"{path}.{field.name}")
+            elif isinstance(type_, Function) and type_.result is not VOID:
+                arguments = scope.arguments(type_)
+                if arguments is not None:
+                    changed |= _offer(paths, type_.result, f"{path}({arguments})")
+        for table in tables:
+            text = None if table.is_object else _table(scope, table)
+            if text is not None:
+                changed |= _offer(values, table, text)
+    return scope
+
+
+def _offer(texts: dict[Type, str], type_: Type, text: str) -> bool:
+    """Keep *text* for *type_* if it is the cheapest so far. Returns True if it is."""
+    if type_ in texts and len(texts[type_]) <= len(text):
+        return False
+    texts[type_] = text
+    return True
+
+
+def _table(scope: Inhabitants, table: Table) -> str | None:
+    entries = []
+    for field in table.fields.values():
+        if not field.optional:
+            value = scope.value(field.type)
+            if value is None:
+                return None
+            entries.append(f"{field.name}={value}")
+    return f"{{{','.join(entries)}}}"
+
+
+def _function(scope: Inhabitants, function: Function) -> str | None:
+    parameters = ",".join(parameter_names(scope, len(function.parameters)))
+    if function.result is VOID:
+        return f"function({parameters})end"
+    result = scope.values.get(function.result)
+    if result is None:
+        inner = scope.in_function_with(function.parameters)
+        result = None if inner is scope else inner.values.get(function.result)
+    return None if result is None else f"function({parameters})return {result};end"
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,13 +129,13 @@ class Environment:
     """Variables and types by name, and the function around the place.
 
     Attributes:
-        interface: what the script is given.
-        variables: all that are in scope.
-        types: all tables that are in scope.
-        result: what the function around has to give; None outside of functions.
-        loops: how many loops of that function surround the place.
-        slots: how many of Lua's local variables its function uses.
-        outer_slots: how many the functions around that one use.
+        interface: the interface that the script is given.
+        variables: all variables in scope.
+        types: all tables in scope.
+        result: the result type of the surrounding function; None outside of functions.
+        loops: number of surrounding loops within that function.
+        slots: number of Lua's local variables in use in that function.
+        outer_slots: number in use in the functions around it.
     """
 
     interface: Interface
@@ -36,18 +148,18 @@ class Environment:
 
     @staticmethod
     def of(interface: Interface) -> Environment:
-        """What is in scope where a script begins."""
+        """The scope at the start of a script."""
         return Environment(interface, given_variables(interface), dict(interface.types))
 
     @property
     def unfilled(self) -> frozenset[str]:
-        """The types whose fields a script may say while it has declared no others."""
-        begun = len(self.types) > len(self.interface.types)
-        return frozenset() if begun else self.interface.open_types
+        """The open types whose fields the script may still define, as it has declared no other type yet."""
+        has_own_types = len(self.types) > len(self.interface.types)
+        return frozenset() if has_own_types else self.interface.open_types
 
     @cached_property
     def inhabitants(self) -> Inhabitants:
-        """Which types have values here."""
+        """The types with values here."""
         first: dict[Type, str] = {}
         for variable in self.variables.values():
             if variable.type is not VOID:
@@ -55,17 +167,17 @@ class Environment:
         return inhabitants(tuple(first.items()), tuple(self.types.values()))
 
     def declare(self, variable: Variable) -> Environment:
-        """With another variable."""
+        """With *variable* added."""
         return replace(self, variables={**self.variables, variable.name: variable}, slots=self.slots + 1)
 
     def declare_type(self, table: Table) -> Environment:
-        """With another type."""
+        """With *table* added."""
         return replace(self, types={**self.types, table.name: table})
 
     def in_loop(self) -> Environment:
-        """Within a loop."""
+        """In the body of a loop."""
         return replace(self, loops=self.loops + 1, slots=self.slots + LOOP_SLOTS)
 
     def in_function(self, result: Type) -> Environment:
-        """Within a function."""
+        """In the body of a function that returns *result*."""
         return replace(self, result=result, loops=0, slots=0, outer_slots=self.outer_slots + self.slots)

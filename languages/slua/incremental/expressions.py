@@ -1,178 +1,221 @@
-"""The tasks of expressions: operands, operators, paths, tables."""
+"""The tasks of expressions: operands, operators, paths, tables and functions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fimlsp.languages.slua.incremental.functions import function_tasks
-from fimlsp.languages.slua.incremental.inhabitants import Inhabitants
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
-from fimlsp.languages.slua.incremental.tokens import Expected
-from fimlsp.languages.slua.incremental.wanted import (
+from fimlsp.languages.slua.incremental.environment import PLACEHOLDER, Inhabitants
+from fimlsp.languages.slua.incremental.goals import (
     ARITHMETIC,
     LEVELS,
     LOGIC,
     OR,
     POWER,
     UNARY,
-    Truth,
-    Wanted,
-    is_enough,
-    may_begin,
-    operators,
-    wanted_for,
-)
-from fimlsp.languages.slua.incremental.ways import (
+    Condition,
     Goal,
     StatementGoal,
+    TargetType,
     ValueGoal,
-    begins,
-    cheapest_way,
+    can_become,
+    cheapest_path,
+    field_value,
+    leads_to,
+    operators,
+    path_steps,
     reaches,
+    satisfies,
     signs_towards,
-    steps,
-    value_of,
+    target_for,
 )
-from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, Function, Table
+from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outline, Sign, Step, Task, Value
+from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
+from fimlsp.languages.slua.scopes import Variable
+from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Step):
-    """A whole expression, whose weight counts from here; behind it that of the one around it goes on."""
+class EnterFunction(Step):
+    """The start of a function that returns *result*."""
 
-    wanted: Wanted
+    result: Type
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        tasks = Operand(self.wanted, OR), Restore(machine.environment, machine.weight)
-        return machine.push(*tasks).weighing(0)
+        return machine.with_environment(machine.environment.in_function(self.result)).with_weight(0)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterName(Task):
+    """The name of a parameter."""
+
+    type: Type
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        return ExpectedTokens(taken_names=frozenset(machine.environment.variables))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        return machine.with_environment(machine.environment.declare(Variable(token, self.type)))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        del machine
+        return PLACEHOLDER.format(0)
+
+
+def function_tasks(machine: Machine, function: Function) -> list[Task]:
+    """The tasks after the keyword `function`."""
+    tasks: list[Task] = [EnterFunction(function.result), Sign("(")]
+    for number, parameter in enumerate(function.parameters):
+        tasks += [Sign(",")] if number else []
+        tasks.append(ParameterName(parameter))
+    body = machine.body(function.result is not VOID)
+    return [*tasks, Sign(")"), body, Sign("end"), LeaveScope(machine.environment, machine.weight)]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeExpression(Step):
+    """A whole expression, whose weight counts from here; after it the surrounding weight is restored."""
+
+    target: TargetType
+
+    def instant(self, machine: Machine) -> Machine:
+        """As in `Task`."""
+        tasks = Operand(self.target, OR), LeaveScope(machine.environment, machine.weight)
+        return machine.push(*tasks).with_weight(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Operand(Task):
-    """An operand of an operator of *level*, with what follows it that binds as strongly."""
+    """An operand of an operator of *level*, with all that follows it and binds as strongly."""
 
-    wanted: Wanted
+    target: TargetType
     level: int
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        made = made_values(self.wanted, self.level, machine.environment.inhabitants)
-        return made | Expected(ValueGoal(self.wanted, self.level).variables(machine.environment))
+        made = made_values(self.target, self.level, machine.environment.inhabitants)
+        return made | ExpectedTokens(ValueGoal(self.target, self.level).variables(machine.environment))
 
-    def takes(self, machine: Machine, token: str) -> bool:
+    def accepts(self, machine: Machine, token: str) -> bool:
         """As in `Task`."""
         scope, variable = machine.environment.inhabitants, machine.environment.variables.get(token)
         if variable is None:
-            return made_values(self.wanted, self.level, scope).takes(token)
-        return begins(ValueGoal(self.wanted, self.level), variable, scope)
+            return made_values(self.target, self.level, scope).accepts(token)
+        return leads_to(ValueGoal(self.target, self.level), variable, scope)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        wanted, level = self.wanted, self.level
+        target, level = self.target, self.level
         match token:
             case "true" | "false":
-                return machine.push(Continue(Value(BOOLEAN), wanted, level))
+                return machine.push(AfterOperand(Value(BOOLEAN), target, level))
             case "not":
-                return machine.push(Operand(Truth.ANY, UNARY), Continue(Value(BOOLEAN), wanted, level, UNARY))
+                return machine.push(
+                    Operand(Condition.ANY, UNARY), AfterOperand(Value(BOOLEAN), target, level, UNARY)
+                )
             case "-":
-                return heavier(machine, 2).push(
-                    Operand(NUMBER, UNARY), Continue(Value(NUMBER), wanted, level, UNARY)
+                return add_weight(machine, 2).push(
+                    Operand(NUMBER, UNARY), AfterOperand(Value(NUMBER), target, level, UNARY)
                 )
             case "(":
-                return machine.push(Operand(wanted, OR), Sign(")"), AfterBracket(wanted, level))
+                return machine.push(Operand(target, OR), Sign(")"), AfterBracket(target, level))
             case "{":
-                assert isinstance(wanted, Table)
+                assert isinstance(target, Table)
                 return machine.push(
-                    Entries(wanted, frozenset(), machine.weight), Continue(Value(wanted), wanted, level)
+                    Entries(target, frozenset(), machine.weight), AfterOperand(Value(target), target, level)
                 )
             case "function":
-                assert isinstance(wanted, Function)
-                return machine.push(*function_tasks(machine, wanted), Continue(Value(wanted), wanted, level))
+                assert isinstance(target, Function)
+                return machine.push(
+                    *function_tasks(machine, target), AfterOperand(Value(target), target, level)
+                )
         if token[0] == '"':
-            return machine.push(Continue(Value(STRING), wanted, level))
+            return machine.push(AfterOperand(Value(STRING), target, level))
         if token[0].isdigit():
-            return machine.push(Continue(Value(NUMBER), wanted, level))
+            return machine.push(AfterOperand(Value(NUMBER), target, level))
         variable = machine.environment.variables[token]
-        return machine.push(PathTail(Value(variable.type), ValueGoal(wanted, level), variable.fixed))
+        return machine.push(PathTail(Value(variable.type), ValueGoal(target, level), variable.fixed))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
-        type_ = BOOLEAN if isinstance(self.wanted, Truth) else self.wanted
+        type_ = BOOLEAN if isinstance(self.target, Condition) else self.target
         text = machine.environment.inhabitants.value(type_)
         assert text is not None, f"no value of {type_}"
         return text
 
 
 @lru_cache(512)
-def made_values(wanted: Wanted, level: int, scope: Inhabitants) -> Expected:
-    """What a value may begin with that is not a variable's, where *wanted* is."""
-    number, string, boolean = (may_begin(Value(t), wanted, level) for t in (NUMBER, STRING, BOOLEAN))
+def made_values(target: TargetType, level: int, scope: Inhabitants) -> ExpectedTokens:
+    """The first tokens of values of *target* that do not start with a variable."""
+    number, string, boolean = (can_become(Value(t), target, level) for t in (NUMBER, STRING, BOOLEAN))
     words = {"("}
     if boolean:
         words |= {"true", "false", "not"}
     if number:
         words.add("-")
-    if isinstance(wanted, Table) and not wanted.is_object and scope.has(wanted):
+    if isinstance(target, Table) and not target.is_object and scope.has(target):
         words.add("{")
-    if isinstance(wanted, Function) and scope.has(wanted):
+    if isinstance(target, Function) and scope.has(target):
         words.add("function")
-    return Expected(frozenset(words), number=number, string=string)
+    return ExpectedTokens(frozenset(words), number=number, string=string)
 
 
 @dataclass(frozen=True, slots=True)
 class AfterBracket(Step):
-    """Behind brackets: what they enclose is an operand."""
+    """After brackets: the enclosed expression is an operand."""
 
-    wanted: Wanted
+    target: TargetType
     level: int
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
         assert machine.value is not None
-        return machine.push(Continue(machine.value, self.wanted, self.level))
+        return machine.push(AfterOperand(machine.value, self.target, self.level))
 
 
 @dataclass(frozen=True, slots=True)
-class Continue(Task):
-    """What may follow an operand: operators from *level* to *most*; those above belong to the operand."""
+class AfterOperand(Task):
+    """The operators from *level* to *most* that may follow an operand; those above belong to the operand."""
 
     value: Value
-    wanted: Wanted
+    target: TargetType
     level: int
     most: int = POWER
 
     def may_end(self, machine: Machine) -> bool:
         """As in `Task`."""
         del machine
-        return is_enough(self.value, self.wanted)
+        return satisfies(self.value, self.target)
 
     def leave(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.after_value(self.value)
+        return machine.with_value(self.value)
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         del machine
-        return Expected(operators(self.value, self.wanted, self.level, self.most))
+        return ExpectedTokens(operators(self.value, self.target, self.level, self.most))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        level, machine = LEVELS[token], heavier(machine, 2)
+        level, machine = LEVELS[token], add_weight(machine, 2)
         most = level
         if token in ARITHMETIC:
-            right: Wanted = NUMBER
+            right: TargetType = NUMBER
             result = NUMBER
             level = UNARY if token == "^" else level + 1
         elif token == "..":
             right, result = STRING, STRING
         elif token in LOGIC:
-            right, result, level = Truth.ANY, BOOLEAN, level + 1
+            right, result, level = Condition.ANY, BOOLEAN, level + 1
         else:
-            right = Truth.BOOLEAN if self.value.type is BOOLEAN else self.value.type
+            right = Condition.BOOLEAN if self.value.type is BOOLEAN else self.value.type
             result, level = BOOLEAN, level + 1
-        return machine.push(Operand(right, level), Continue(Value(result), self.wanted, self.level, most))
+        return machine.push(Operand(right, level), AfterOperand(Value(result), self.target, self.level, most))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -180,13 +223,13 @@ class Continue(Task):
 
     def _needed(self) -> str:
         """The operator that makes a boolean of it."""
-        possible = operators(self.value, self.wanted, self.level, self.most)
+        possible = operators(self.value, self.target, self.level, self.most)
         return "==" if "==" in possible else "and"
 
 
 @dataclass(frozen=True, slots=True)
 class PathTail(Task):
-    """What may follow a path that has come to *value*."""
+    """The continuation of a path that has arrived at *value*."""
 
     value: Value
     goal: Goal
@@ -201,39 +244,39 @@ class PathTail(Task):
 
     def leave(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.after_value(self.value)
+        return machine.with_value(self.value)
 
-    def _following(self, goal: ValueGoal) -> Continue:
-        return Continue(self.value, goal.wanted, goal.level)
+    def _following(self, goal: ValueGoal) -> AfterOperand:
+        return AfterOperand(self.value, goal.target, goal.level)
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         scope = machine.environment.inhabitants
         words = frozenset[str]() if self.value.optional else signs_towards(self.goal, self.value.type, scope)
         if isinstance(self.goal, ValueGoal):
-            return Expected(words) | self._following(self.goal).expected(machine)
+            return ExpectedTokens(words) | self._following(self.goal).expected(machine)
         assigned = {"="} if not self.fixed and scope.has(self.value.type) else set[str]()
-        return Expected(words | assigned)
+        return ExpectedTokens(words | assigned)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         if token == ".":
             assert isinstance(self.value.type, Table)
-            return heavier(machine, 2).push(FieldName(self.value.type, self.goal))
+            return add_weight(machine, 2).push(FieldName(self.value.type, self.goal))
         if token == "(":
             assert isinstance(self.value.type, Function)
             return self._call(machine, self.value.type)
         if isinstance(self.goal, ValueGoal):
             return self._following(self.goal).take(machine, token)
-        return machine.push(Whole(wanted_for(self.value.type)))
+        return machine.push(WholeExpression(target_for(self.value.type)))
 
     def _call(self, machine: Machine, function: Function) -> Machine:
         arguments: list[Task] = []
-        machine = heavier(machine, 2 + len(function.parameters))
+        machine = add_weight(machine, 2 + len(function.parameters))
         for number, parameter in enumerate(function.parameters):
             arguments += [Sign(",", machine.weight)] if number else []
-            arguments.append(Operand(wanted_for(parameter), OR))
-        tail = PathTail(Value(function.result), self.goal, "what a function gives", True)
+            arguments.append(Operand(target_for(parameter), OR))
+        tail = PathTail(Value(function.result), self.goal, "the result of a function", True)
         return machine.push(*arguments, Sign(")", machine.weight), tail)
 
     def finish(self, machine: Machine) -> str:
@@ -241,44 +284,48 @@ class PathTail(Task):
         if self.may_end(machine):
             return ""
         scope = machine.environment.inhabitants
-        way = cheapest_way(self.goal, self.value, self.fixed, self.called, scope)
-        assert way is not None
-        if way:
-            return way
+        path = cheapest_path(self.goal, self.value, self.fixed, self.called, scope)
+        assert path is not None
+        if path:
+            return path
         return "=" if isinstance(self.goal, StatementGoal) else self._following(self.goal).finish(machine)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldName(Task):
-    """The name of a field, behind the point."""
+    """The name of a field, after the dot."""
 
     table: Table
     goal: Goal
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         scope = machine.environment.inhabitants
-        fields = steps(self.table, scope)
-        return Expected(frozenset(text[1:] for text, *rest in fields if reaches(self.goal, *rest, scope)))
+        fields = path_steps(self.table, scope)
+        return ExpectedTokens(
+            frozenset(text[1:] for text, *rest in fields if reaches(self.goal, *rest, scope))
+        )
 
-    def takes(self, machine: Machine, token: str) -> bool:
+    def accepts(self, machine: Machine, token: str) -> bool:
         """As in `Task`."""
         field, scope = self.table.fields.get(token), machine.environment.inhabitants
-        return field is not None and reaches(self.goal, *value_of(field), False, scope)
+        return field is not None and reaches(self.goal, *field_value(field), False, scope)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        value, fixed = value_of(self.table.fields[token])
+        value, fixed = field_value(self.table.fields[token])
         return machine.push(PathTail(value, self.goal, fixed))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
         scope = machine.environment.inhabitants
-        ways = (
-            (text[1:], cheapest_way(self.goal, *following, scope))
-            for text, *following in steps(self.table, scope)
+        paths = (
+            (text[1:], cheapest_path(self.goal, *following, scope))
+            for text, *following in path_steps(self.table, scope)
         )
-        return min((text + way for text, way in ways if way is not None), key=lambda text: (len(text), text))
+        return min(
+            (text + path for text, path in paths if path is not None), key=lambda text: (len(text), text)
+        )
 
 
 # Tables.
@@ -286,7 +333,7 @@ class FieldName(Task):
 
 @dataclass(frozen=True, slots=True)
 class Entries(Task):
-    """The fields of a table that is being made; *given* are there, and it weighs *weight*."""
+    """The fields of a table constructor. *given* are written already; *weight* is the weight so far."""
 
     table: Table
     given: frozenset[str]
@@ -299,7 +346,7 @@ class Entries(Task):
     def _missing(self) -> list[str]:
         return [f.name for f in self.table.fields.values() if not f.optional and f.name not in self.given]
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         signs = set() if self._missing() else {"}"}
         possible = possible_entries(self.table, self.given, machine)
@@ -307,11 +354,11 @@ class Entries(Task):
             signs |= {","} if possible else set()
         else:
             signs |= possible
-        return Expected(frozenset(signs))
+        return ExpectedTokens(frozenset(signs))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        machine = machine.weighing(self.weight)
+        machine = machine.with_weight(self.weight)
         if token == "}":
             return machine
         entry = EntryName(self.table, self.given, self.weight)
@@ -326,7 +373,7 @@ class Entries(Task):
 
 @dataclass(frozen=True, slots=True)
 class EntryName(Task):
-    """The name of a field, in a table that is being made."""
+    """The name of a field in a table constructor."""
 
     table: Table
     given: frozenset[str]
@@ -336,14 +383,14 @@ class EntryName(Task):
         """As in `Task`."""
         return ("}", *below)
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        return Expected(possible_entries(self.table, self.given, machine))
+        return ExpectedTokens(possible_entries(self.table, self.given, machine))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        value = Operand(wanted_for(self.table.fields[token].type), OR)
-        return heavier(machine, 2).push(
+        value = Operand(target_for(self.table.fields[token].type), OR)
+        return add_weight(machine, 2).push(
             Sign("="), value, Entries(self.table, self.given | {token}, self.weight)
         )
 
@@ -355,12 +402,12 @@ class EntryName(Task):
 
 
 def possible_entries(table: Table, given: frozenset[str], machine: Machine) -> frozenset[str]:
-    """The fields of *table* that are not *given*, and for which there is a value."""
+    """The fields of *table* that are not *given* and whose types have values."""
     scope = machine.environment.inhabitants
     fields = (field for field in table.fields.values() if field.name not in given)
     return frozenset(field.name for field in fields if scope.has(field.type))
 
 
-def heavier(machine: Machine, weight: int) -> Machine:
-    """With more of an expression."""
-    return machine.weighing(machine.weight + weight)
+def add_weight(machine: Machine, weight: int) -> Machine:
+    """With a heavier expression."""
+    return machine.with_weight(machine.weight + weight)

@@ -1,8 +1,8 @@
-"""What is still open at a place of a script: a stack of tasks, the innermost on top.
+"""The parser's state between two lexemes: a stack of tasks, the innermost on top.
 
-Each task knows which lexemes may come and what they leave to be done, by the types that are wanted. Reading
-is deterministic: a path such as `a.b(c).d` is followed through the types of what it names, and its beginning
-is only taken if some continuation of it leads to what is wanted.
+A task knows by types which lexemes may come, and which tasks they leave. Reading is deterministic. A path
+such as `a.b(c).d` is followed through the types of its parts. Its first part is only accepted if some
+continuation leads to the target type.
 """
 
 from __future__ import annotations
@@ -12,60 +12,59 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.tokens import Expected, first_token
+from fimlsp.languages.slua.incremental.environment import PLACEHOLDER, Environment
+from fimlsp.languages.slua.incremental.tokens import ExpectedTokens, first_token
 from fimlsp.languages.slua.types import Type
 
 MOST_HEIGHT = 60
 MOST_WEIGHT = 60
-"""Beyond these only what has to be written is read, so that the limits of Lua are kept."""
+"""Beyond these only required lexemes are accepted, so that the limits of Lua are kept."""
 
 Outline = tuple[str, ...]
 """The closing signs and keywords that are still to come, the innermost first."""
 
 
 class Task(ABC):
-    """Something that is to be read."""
+    """Something to read."""
 
     def may_end(self, machine: Machine) -> bool:
-        """Whether it may be done already, so that what is below it on the stack may come."""
+        """True if it may be complete already, so that the task below it on the stack may continue."""
         del machine
         return False
 
     def leave(self, machine: Machine) -> Machine:
-        """What *machine*, from which this task is taken, becomes where what is below it comes."""
+        """The state that *machine*, without this task, becomes as the task below it continues."""
         return machine
 
     def outline(self, below: Outline) -> Outline:
-        """What is still to be closed with this task above *below*."""
+        """The outline with this task above *below*."""
         return below
 
     @abstractmethod
-    def expected(self, machine: Machine) -> Expected:
-        """What may come for this task itself."""
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """The tokens that may come for this task itself."""
 
-    def takes(self, machine: Machine, token: str) -> bool:
-        """Whether the whole *token* may come for this task itself: it is among what is `expected`."""
-        return self.expected(machine).takes(token)
+    def accepts(self, machine: Machine, token: str) -> bool:
+        """True if the whole *token* may come for this task itself: it is among the `expected` ones."""
+        return self.expected(machine).accepts(token)
 
     @abstractmethod
     def take(self, machine: Machine, token: str) -> Machine:
-        """What *machine*, from which this task is taken, becomes with *token*, which is expected."""
+        """The state that *machine*, without this task, becomes with *token*, which is an expected one."""
 
     @abstractmethod
     def finish(self, machine: Machine) -> str:
-        """A cheap text with which this task comes nearer to its end; empty if it may end."""
+        """A cheap text that brings this task nearer to its end; empty if it may end."""
 
 
 class Step(Task):
-    """A task for which nothing is read."""
+    """A task that reads nothing."""
 
     @abstractmethod
     def instant(self, machine: Machine) -> Machine:
-        """What *machine*, from which this task is taken, becomes."""
+        """The state that *machine*, without this task, becomes."""
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         raise AssertionError(f"{self} was not done: {machine}")
 
@@ -84,23 +83,23 @@ _CLOSING = frozenset((")", "}", "then", "do", "end"))
 
 @dataclass(frozen=True, slots=True)
 class Sign(Task):
-    """A keyword or sign; behind it the expression weighs *weight*, if that is given."""
+    """A keyword or sign. After it the expression has *weight*, if that is given."""
 
     text: str
     weight: int | None = None
 
     def outline(self, below: Outline) -> Outline:
-        """As in `Task`; what is yet to be opened is not yet to be closed."""
+        """As in `Task`; a closer whose opener is still to come does not count."""
         if self.text in _OPENING:
             return below[1:]
         return (self.text, *below) if self.text in _CLOSING else below
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         del machine
-        return Expected(frozenset((self.text,)))
+        return ExpectedTokens(frozenset((self.text,)))
 
-    def takes(self, machine: Machine, token: str) -> bool:
+    def accepts(self, machine: Machine, token: str) -> bool:
         """As in `Task`."""
         del machine
         return token == self.text
@@ -108,7 +107,7 @@ class Sign(Task):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         del token
-        return machine if self.weight is None else machine.weighing(self.weight)
+        return machine if self.weight is None else machine.with_weight(self.weight)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -117,20 +116,20 @@ class Sign(Task):
 
 
 @dataclass(frozen=True, slots=True)
-class Restore(Step):
-    """The end of a scope: what was in scope around it, and its weight."""
+class LeaveScope(Step):
+    """The end of a scope: restores the environment around it, and its weight."""
 
     environment: Environment
     weight: int
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.within(self.environment).weighing(self.weight)
+        return machine.with_environment(self.environment).with_weight(self.weight)
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What was read: a value of *type*, which may be absent if it is *optional*."""
+    """A value that was read, of *type*; it may be absent if it is *optional*."""
 
     type: Type
     optional: bool = False
@@ -146,7 +145,7 @@ class Stack:
 
     @cached_property
     def outline(self) -> Outline:
-        """What is still to be closed."""
+        """The closers that are still to come."""
         return self.task.outline(() if self.below is None else self.below.outline)
 
 
@@ -155,13 +154,13 @@ class Machine:
     """A place of a script, between two lexemes.
 
     Attributes:
-        stack: what is open; None if nothing is.
-        environment: what is in scope.
-        body: makes the task of a function's body, of which it is told whether it has to return.
-        value: what the expression was that was read last.
-        returned: whether every way through the block that was closed last ends with `return`.
-        weight: of the expression around the place, so far: two for each operator, field, call and entry of a
-            table, one for each argument.
+        stack: the open tasks; None if there are none.
+        environment: the scope.
+        body: makes the task of a function's body; its argument is True if the body has to return.
+        value: the expression that was read last.
+        returned: True if every way through the block that was closed last ends with `return`.
+        weight: of the surrounding expression so far. Each operator, field, call and table entry weighs two,
+            each argument one.
     """
 
     stack: Stack | None
@@ -172,13 +171,18 @@ class Machine:
     weight: int = 0
 
     @property
+    def task(self) -> Task | None:
+        """The innermost open task; None if there is none."""
+        return None if self.stack is None else self.stack.task
+
+    @property
     def height(self) -> int:
-        """How many tasks are open."""
+        """Number of open tasks."""
         return 0 if self.stack is None else self.stack.height
 
     @property
     def outline(self) -> Outline:
-        """What is still to be closed."""
+        """The closers that are still to come."""
         return () if self.stack is None else self.stack.outline
 
     def push(self, *tasks: Task) -> Machine:
@@ -191,82 +195,82 @@ class Machine:
     def _on(self, stack: Stack | None) -> Machine:
         return Machine(stack, self.environment, self.body, self.value, self.returned, self.weight)
 
-    def within(self, environment: Environment) -> Machine:
+    def with_environment(self, environment: Environment) -> Machine:
         """With another environment."""
         return Machine(self.stack, environment, self.body, self.value, self.returned, self.weight)
 
-    def weighing(self, weight: int) -> Machine:
+    def with_weight(self, weight: int) -> Machine:
         """With another weight."""
         return Machine(self.stack, self.environment, self.body, self.value, self.returned, weight)
 
-    def after_value(self, value: Value) -> Machine:
-        """Behind the expression *value*."""
+    def with_value(self, value: Value) -> Machine:
+        """After the expression *value*."""
         return Machine(self.stack, self.environment, self.body, value, self.returned, self.weight)
 
     def settled(self) -> Machine:
-        """After all tasks for which nothing has to be read."""
+        """After all tasks on top that read nothing."""
         machine = self
         while machine.stack is not None and isinstance(machine.stack.task, Step):
             machine = machine.stack.task.instant(machine._on(machine.stack.below))
         return machine
 
-    def expected(self) -> Expected:
-        """What may come. Beyond the limits that is only what brings the script nearer to its end."""
+    def expected(self) -> ExpectedTokens:
+        """The tokens that may come. Beyond the limits, only those that finish the script."""
         return self._expected
 
     @cached_property
-    def _expected(self) -> Expected:
+    def _expected(self) -> ExpectedTokens:
         if self.is_full:
             return self._forced()
-        found, machine = Expected(), self
+        tokens, machine = ExpectedTokens(), self
         while machine.stack is not None:
             task = machine.stack.task
-            found |= task.expected(machine)
+            tokens |= task.expected(machine)
             if not task.may_end(machine):
                 break
-            machine = machine.without()
-        return found
+            machine = machine.without_task()
+        return tokens
 
     def take(self, token: str) -> Machine | None:
-        """After *token*; None if it may not come."""
-        if self.is_full and not self._forced().takes(token):
+        """The state after *token*; None if it may not come."""
+        if self.is_full and not self._forced().accepts(token):
             return None
         machine = self
         while machine.stack is not None:
             task = machine.stack.task
-            if task.takes(machine, token):
+            if task.accepts(machine, token):
                 return task.take(machine._on(machine.stack.below), token).settled()
             if not task.may_end(machine):
                 break
-            machine = machine.without()
+            machine = machine.without_task()
         return None
 
     def finish(self) -> str:
-        """A cheap text for the innermost task that is not done; empty if all are."""
+        """A cheap text for the innermost unfinished task; empty if all are finished."""
         machine = self
         while machine.stack is not None:
             text = machine.stack.task.finish(machine)
             if text:
                 return text
-            machine = machine.without()
+            machine = machine.without_task()
         return ""
 
-    def without(self) -> Machine:
-        """Where what is below the innermost task comes, which may end."""
+    def without_task(self) -> Machine:
+        """Without the innermost task, which may end."""
         assert self.stack is not None
         return self.stack.task.leave(self._on(self.stack.below)).settled()
 
     @property
     def is_full(self) -> bool:
-        """Whether more would come near the limits of Lua."""
+        """True if more would come near the limits of Lua."""
         return self.height > MOST_HEIGHT or self.weight > MOST_WEIGHT
 
-    def _forced(self) -> Expected:
+    def _forced(self) -> ExpectedTokens:
         token = first_token(self.finish())
         if not token:
-            return Expected(end=True)
-        if token[0] == NAMELESS[0]:
-            return Expected(but=frozenset(self.environment.variables))
+            return ExpectedTokens(end=True)
+        if token[0] == PLACEHOLDER[0]:
+            return ExpectedTokens(taken_names=frozenset(self.environment.variables))
         if token[0] == '"' or token[0].isdigit():
-            return Expected(string=token[0] == '"', number=token[0] != '"')
-        return Expected(frozenset((token,)))
+            return ExpectedTokens(string=token[0] == '"', number=token[0] != '"')
+        return ExpectedTokens(frozenset((token,)))

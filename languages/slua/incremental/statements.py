@@ -1,36 +1,34 @@
-"""The tasks of statements."""
+"""The tasks of statements and blocks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fimlsp.languages.slua.checking.scopes import Variable
-from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.expressions import PathTail, Whole
-from fimlsp.languages.slua.incremental.inhabitants import NAMELESS
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Restore, Sign, Step, Task, Value
-from fimlsp.languages.slua.incremental.tokens import Expected
-from fimlsp.languages.slua.incremental.wanted import Truth, wanted_for
-from fimlsp.languages.slua.incremental.ways import StatementGoal, begins
-from fimlsp.languages.slua.incremental.written_types import TableName, WrittenType
+from fimlsp.languages.slua.incremental.environment import PLACEHOLDER, Environment
+from fimlsp.languages.slua.incremental.expressions import PathTail, WholeExpression
+from fimlsp.languages.slua.incremental.goals import Condition, StatementGoal, leads_to, target_for
+from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outline, Sign, Step, Task, Value
+from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
+from fimlsp.languages.slua.incremental.type_expressions import TableName, WrittenType
+from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functions
 
 MOST_SLOTS, MOST_NAMES = 100, 130
-"""No more variables are declared beyond these, with room for those of functions that have to be written."""
+"""Beyond these no variable may be declared. They leave room for the variables of required functions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Script(Task):
+class ScriptEnd(Task):
     """The end of the script."""
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         del machine
-        return Expected(end=True)
+        return ExpectedTokens(end=True)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        raise AssertionError(f"{token!r} behind the end: {machine}")
+        raise AssertionError(f"{token!r} after the end: {machine}")
 
     def may_end(self, machine: Machine) -> bool:
         """As in `Task`."""
@@ -48,14 +46,14 @@ class Block(Task):
     """The statements of a block.
 
     Attributes:
-        must_return: whether every way through it has to end with `return`.
-        returned: whether every way through the statements so far does.
-        over: whether the last was `return` itself, behind which nothing comes.
+        must_return: True if every way through it has to end with `return`.
+        returned: True if every way through the statements so far does.
+        is_closed: True if the last statement was `return` itself, after which nothing may come.
     """
 
     must_return: bool = False
     returned: bool = False
-    over: bool = False
+    is_closed: bool = False
 
     def may_end(self, machine: Machine) -> bool:
         """As in `Task`."""
@@ -66,19 +64,19 @@ class Block(Task):
         """As in `Task`."""
         return replace(machine, returned=self.returned)
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        if self.over:
-            return Expected()
+        if self.is_closed:
+            return ExpectedTokens()
         words = self._keywords(machine.environment) | StatementGoal().variables(machine.environment)
-        return Expected(frozenset(words))
+        return ExpectedTokens(frozenset(words))
 
-    def takes(self, machine: Machine, token: str) -> bool:
+    def accepts(self, machine: Machine, token: str) -> bool:
         """As in `Task`."""
         scope, variable = machine.environment.inhabitants, machine.environment.variables.get(token)
-        if self.over or variable is None:
-            return not self.over and token in self._keywords(machine.environment)
-        return begins(StatementGoal(), variable, scope)
+        if self.is_closed or variable is None:
+            return not self.is_closed and token in self._keywords(machine.environment)
+        return leads_to(StatementGoal(), variable, scope)
 
     def _keywords(self, environment: Environment) -> set[str]:
         words = {"interface", "do", "if", "while"}
@@ -93,35 +91,42 @@ class Block(Task):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         rest = replace(self, returned=False)
-        closing = Restore(machine.environment, machine.weight)
+        closing = LeaveScope(machine.environment, machine.weight)
         match token:
             case "local":
                 return machine.push(LocalName(), rest)
             case "do":
-                return machine.push(Block(), Sign("end"), closing, Sign(";"), Resume(rest))
+                return machine.push(Block(), Sign("end"), closing, Sign(";"), AfterBlock(rest))
             case "if":
                 return machine.push(
-                    Whole(Truth.ANY), Sign("then"), Block(), Branch(closing), Sign(";"), Resume(rest)
+                    WholeExpression(Condition.ANY),
+                    Sign("then"),
+                    Block(),
+                    Branch(closing),
+                    Sign(";"),
+                    AfterBlock(rest),
                 )
             case "for":
                 return machine.push(LoopName(closing), rest)
             case "while":
                 body = (EnterLoop(), Block(), Sign("end"), closing, Sign(";"))
-                return machine.push(Whole(Truth.ANY), Sign("do"), *body, rest)
+                return machine.push(WholeExpression(Condition.ANY), Sign("do"), *body, rest)
             case "return":
-                given = () if machine.environment.result is VOID else (Whole(self._result(machine)),)
-                return machine.push(*given, Sign(";"), replace(self, returned=True, over=True))
+                given = (
+                    () if machine.environment.result is VOID else (WholeExpression(self._result(machine)),)
+                )
+                return machine.push(*given, Sign(";"), replace(self, returned=True, is_closed=True))
             case "break":
                 return machine.push(Sign(";"), rest)
             case "interface":
                 return machine.push(TableName(), Sign(";"), rest)
         variable = machine.environment.variables[token]
         path = PathTail(Value(variable.type), StatementGoal(), variable.fixed)
-        return machine.weighing(0).push(path, Sign(";"), closing, rest)
+        return machine.with_weight(0).push(path, Sign(";"), closing, rest)
 
-    def _result(self, machine: Machine) -> Type | Truth:
+    def _result(self, machine: Machine) -> Type | Condition:
         assert machine.environment.result is not None
-        return wanted_for(machine.environment.result)
+        return target_for(machine.environment.result)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -132,31 +137,31 @@ class Block(Task):
 
 
 @dataclass(frozen=True, slots=True)
-class Statements(Block):
+class ScriptStatements(Block):
     """The statements of the script itself.
 
     Attributes:
-        endings: the functions of which one may be called last, or has to be, if it *must_return*.
-        begun: whether there are statements other than declarations of types.
+        endings: the functions of which one may be called last; with *must_return* one has to be.
+        has_statements: True if there are statements other than declarations of types.
     """
 
     endings: tuple[str, ...] = ()
-    begun: bool = False
+    has_statements: bool = False
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        if self.over:
-            return Expected()
-        return Block.expected(self, machine) | Expected(frozenset(self._possible(machine)))
+        if self.is_closed:
+            return ExpectedTokens()
+        return Block.expected(self, machine) | ExpectedTokens(frozenset(self._possible(machine)))
 
-    def takes(self, machine: Machine, token: str) -> bool:
+    def accepts(self, machine: Machine, token: str) -> bool:
         """As in `Task`."""
         if token in self.endings:
-            return not self.over and token in self._possible(machine)
-        return Block.takes(self, machine, token)
+            return not self.is_closed and token in self._possible(machine)
+        return Block.accepts(self, machine, token)
 
     def _possible(self, machine: Machine) -> list[str]:
-        """The endings for which there is a value."""
+        """The endings whose argument type has a value."""
         scope = machine.environment.inhabitants
         return [name for name in self.endings if scope.has(self._type(machine, name))]
 
@@ -166,13 +171,13 @@ class Statements(Block):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         if token == "interface":
-            unfilled = frozenset[str]() if self.begun else machine.environment.unfilled
+            unfilled = frozenset[str]() if self.has_statements else machine.environment.unfilled
             return machine.push(TableName(unfilled), Sign(";"), self)
         if token not in self.endings:
-            return Block.take(replace(self, begun=True), machine, token)
-        argument = Whole(self._type(machine, token))
+            return Block.take(replace(self, has_statements=True), machine, token)
+        argument = WholeExpression(self._type(machine, token))
         return machine.push(
-            Sign("("), argument, Sign(")"), Sign(";"), replace(self, returned=True, over=True)
+            Sign("("), argument, Sign(")"), Sign(";"), replace(self, returned=True, is_closed=True)
         )
 
     def finish(self, machine: Machine) -> str:
@@ -184,8 +189,8 @@ class Statements(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Resume(Step):
-    """Behind a block: whether it returned is whether the statements around it did."""
+class AfterBlock(Step):
+    """After a block: if it returned, so did the statements around it."""
 
     rest: Block
 
@@ -196,9 +201,9 @@ class Resume(Step):
 
 @dataclass(frozen=True, slots=True)
 class Branch(Task):
-    """Behind a branch of `if`: another, or its end. *returned*: whether all branches before this one did."""
+    """After a branch of `if`; *returned*: True if all branches before this one return."""
 
-    closing: Restore
+    closing: LeaveScope
     returned: bool = True
     is_last: bool = False
 
@@ -206,10 +211,10 @@ class Branch(Task):
         """As in `Task`."""
         return ("end", *below)
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         del machine
-        return Expected(frozenset({"end"} if self.is_last else {"end", "else", "elseif"}))
+        return ExpectedTokens(frozenset({"end"} if self.is_last else {"end", "else", "elseif"}))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -220,7 +225,7 @@ class Branch(Task):
         following = replace(self, returned=returned, is_last=token == "else")
         if token == "else":
             return machine.push(Block(), following)
-        return machine.push(Whole(Truth.ANY), Sign("then"), Block(), following)
+        return machine.push(WholeExpression(Condition.ANY), Sign("then"), Block(), following)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -232,9 +237,9 @@ class Branch(Task):
 class LocalName(Task):
     """The name of a new variable."""
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        return Expected(but=frozenset(machine.environment.variables))
+        return ExpectedTokens(taken_names=frozenset(machine.environment.variables))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -243,12 +248,12 @@ class LocalName(Task):
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
         del machine
-        return NAMELESS.format(0)
+        return PLACEHOLDER.format(0)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalType:
-    """The type of a new variable: one that has values here."""
+    """The type of a new variable, which must have values here."""
 
     name: str
 
@@ -257,61 +262,61 @@ class LocalType:
         return below
 
     def allows(self, machine: Machine, type_: Type) -> bool:
-        """Whether it may be *type_*."""
+        """True if *type_* is allowed."""
         return machine.environment.inhabitants.has(type_)
 
     def allows_functions(self) -> bool:
-        """Whether it may be a function."""
+        """True if a function type is allowed."""
         return True
 
     def then(self, machine: Machine, type_: Type) -> Machine:
-        """What comes when it is *type_*."""
+        """The state after the type, which is *type_*."""
         fixed = "it holds functions" if holds_functions(type_) else ""
         variable = Variable(self.name, type_, fixed)
-        return machine.push(Sign("="), Whole(wanted_for(type_)), Sign(";"), Declare(variable))
+        return machine.push(Sign("="), WholeExpression(target_for(type_)), Sign(";"), Declare(variable))
 
 
 @dataclass(frozen=True, slots=True)
 class Declare(Step):
-    """The variable is in scope."""
+    """The variable comes into scope."""
 
     variable: Variable
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.within(machine.environment.declare(self.variable))
+        return machine.with_environment(machine.environment.declare(self.variable))
 
 
 @dataclass(frozen=True, slots=True)
 class LoopName(Task):
     """The name of the variable that counts a loop."""
 
-    closing: Restore
+    closing: LeaveScope
 
     def outline(self, below: Outline) -> Outline:
         """As in `Task`."""
         return ("do", "end", *below)
 
-    def expected(self, machine: Machine) -> Expected:
+    def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        return Expected(but=frozenset(machine.environment.variables))
+        return ExpectedTokens(taken_names=frozenset(machine.environment.variables))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        bounds = (Sign("="), Whole(NUMBER), Sign(","), Whole(NUMBER), Sign("do"))
+        bounds = (Sign("="), WholeExpression(NUMBER), Sign(","), WholeExpression(NUMBER), Sign("do"))
         declared = Declare(Variable(token, NUMBER, "it counts the loop"))
         return machine.push(*bounds, EnterLoop(), declared, Block(), Sign("end"), self.closing, Sign(";"))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
         del machine
-        return NAMELESS.format(0)
+        return PLACEHOLDER.format(0)
 
 
 @dataclass(frozen=True, slots=True)
 class EnterLoop(Step):
-    """The body of a loop begins."""
+    """The start of the body of a loop."""
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.within(machine.environment.in_loop())
+        return machine.with_environment(machine.environment.in_loop())

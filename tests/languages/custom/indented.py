@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from fimlsp.datasets.languages.judges.lark_judge import syntax_error
-from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.datasets.languages.own_grammar import syntax_error
+from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.quotient.grammar.cfg import GrammarError
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from lark import Lark
 from lark.exceptions import LarkError
 
-from fimlsp.languages.custom.files import GrammarFiles
+from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.quotient.grammar.cfg import GrammarError
 

@@ -8,7 +8,7 @@ import pytest
 from lark import Lark
 from lark.exceptions import LarkError
 
-from fimlsp.datasets.languages.judges.lark_judge import syntax_error
+from fimlsp.datasets.languages.own_grammar import syntax_error
 from fimlsp.languages.custom import LarkLanguage, load_grammar
 from fimlsp.quotient.engine import Engine
 

@@ -1,4 +1,4 @@
-"""Grammars of indentation against Lark with its indenter: all short middles, and what cannot be used."""
+"""Grammars with indentation against Lark with its indenter: all short middles, and refusals."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def test_carriage_returns_belong_to_line_ends_alone(name):
 
 
 def test_random_ones():
-    found = total(endless(random.Random(3), most_symbols=2), 1_500)
-    assert found.faults == []
+    tally = total(endless(random.Random(3), most_symbols=2), 1_500)
+    assert tally.faults == []
 
 
 REFUSED = [
     (f"start: item*\nitem: A _NL | A _INDENT item+ _DEDENT\n{USUAL}", "can have a block"),
     (
         "start: item*\nitem: A _INDENT item+ _DEDENT\nA: /a/\n",
-        "needs _INDENT, but has no terminal _NEWLINE of line ends",
+        "needs _INDENT, but has no terminal _NEWLINE for line ends",
     ),
     (f"start: item*\nitem: A _NL [_INDENT item _DEDENT]\n{USUAL}", "each block has to be a repetition"),
     (
@@ -68,7 +68,7 @@ REFUSED = [
     ),
     (
         "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n" + USUAL.replace("(\\r?\\n[\\t ]*)+", "\\n"),
-        "terminal _NL (bad.lark, line 4) has to take line ends",
+        "terminal _NL (bad.lark, line 4) has to match line ends",
     ),
     (
         "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n%ignore /#[^\\n]*/\n" + USUAL,
@@ -76,23 +76,23 @@ REFUSED = [
     ),
     (
         "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n" + USUAL.replace("%ignore WS", "// WS"),
-        "has to ignore blanks and tabs",
+        "has to ignore spaces and tabs",
     ),
     *(
         (
             "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n"
             + USUAL.replace("WS: /[ ", f"WS: /[\\{other} "),
-            f"more than blanks and tabs, also '\\{told}'",
+            f"more than spaces and tabs, also '\\{told}'",
         )
         for other, told in (("r", "r"), ("f", "x0c"))
     ),
     (
         f"// tab_len = 0\nstart: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n{USUAL}",
-        "tab_len is a number of columns",
+        "tab_len has to be a number of columns",
     ),
     (
         f"// NL_type = x(\nstart: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n{USUAL}",
-        "line 1: NL_type is no text",
+        "line 1: NL_type has to be a text",
     ),
 ]
 

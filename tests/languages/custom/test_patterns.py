@@ -1,4 +1,4 @@
-"""Expressions: the automaton finds what Python's matcher finds."""
+"""Expressions: the automaton matches the same texts as Python's matcher."""
 
 import itertools
 import random
@@ -8,8 +8,7 @@ import pytest
 
 from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
 from fimlsp.lexing.automata.dfa import Dfa
-from fimlsp.lexing.automata.leftmost_first import Lexemes, LookAroundError, leftmost_first
-from fimlsp.lexing.automata.program import Accept, Program
+from fimlsp.lexing.automata.leftmost_first import Accept, Lexemes, LookAroundError, Program, leftmost_first
 
 ATOMS = ("a", "b", "c", "[ab]", "[^a]", ".", "é", "[a-é]", r"\w", "ab", "(?i:B)")
 REPEATED = ("*", "+", "?", "*?", "+?", "??", "{1,2}", "{0,2}?")
@@ -25,18 +24,18 @@ def automaton(patterns: list[str]) -> Dfa:
 
 
 def matched(dfa: Dfa, text: str) -> tuple[int, int] | None:
-    state, found = dfa.starts["code"], None
+    state, matched_at = dfa.starts["code"], None
     for end, byte in enumerate(text.encode(), 1):
         state = dfa.rows[state][byte]
         if dfa.accepts[state] >= 0:
-            found = end, dfa.accepts[state]
-    return None if found is None or dfa.kinds[found[1]] == "rejected" else found
+            matched_at = end, dfa.accepts[state]
+    return None if matched_at is None or dfa.kinds[matched_at[1]] == "rejected" else matched_at
 
 
 def expected(patterns: list[str], text: str) -> tuple[int, int] | None:
     whole = "|".join(f"(?P<k{n}>{p})" for n, p in enumerate(patterns))
-    found = re.match(whole, text)
-    return None if found is None else (len(found.group().encode()), int(found.lastgroup[1:]))
+    matched_at = re.match(whole, text)
+    return None if matched_at is None else (len(matched_at.group().encode()), int(matched_at.lastgroup[1:]))
 
 
 def random_pattern(rng: random.Random, depth: int) -> str:

@@ -8,6 +8,6 @@ from .suites import endless
 
 @pytest.mark.parametrize("seed", [1, 4, 7])
 def test_random_grammars(seed):
-    found = total(endless(seed, most_symbols=3, n_cuts=3), 8_000)
-    assert found.judged >= 8_000
-    assert found.faults == []
+    tally = total(endless(seed, most_symbols=3, n_cuts=3), 8_000)
+    assert tally.judged >= 8_000
+    assert tally.faults == []

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fimlsp.datasets.languages.judges.go_judge import refusal
+from fimlsp.datasets.languages.go import refusal
 
 
 def is_go(text: bytes) -> bool | None:
-    """Whether `go/parser` accepts *text*; None if it minds only the number in a line directive."""
+    """True if `go/parser` accepts *text*; None if its only objection is the number in a line directive."""
     told = refusal(text)
     if told is None:
         return True

@@ -1,4 +1,4 @@
-"""Go as it is judged: alphabets, contexts and pieces, and the suites made of them."""
+"""The test suites of Go: alphabets, contexts, pieces, and the suites made of them."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_a_malformed_line_directive_is_a_remark_here(remark):
 @pytest.mark.parametrize("remark", [*MALFORMED_DIRECTIVES, *OTHER_REMARKS])
 def test_a_malformed_line_directive_is_refused_by_the_judge(remark):
     judged = is_go(f"package p\n{remark}\nvar b int\n".encode())
-    assert judged is (None if remark in MALFORMED_DIRECTIVES else True)  # None: left open, as it is here
+    assert judged is (None if remark in MALFORMED_DIRECTIVES else True)  # None: not decided
 
 
 @pytest.mark.go
@@ -99,9 +99,9 @@ def test_middles_judged():
 
 @pytest.mark.go
 def test_random_programs_judged():
-    found = total(endless(3), 20_000)
-    assert found.faults == []
-    assert found.undecided < found.judged / 20
+    tally = total(endless(3), 20_000)
+    assert tally.faults == []
+    assert tally.undecided < tally.judged / 20
 
 
 @pytest.mark.go

@@ -1,4 +1,4 @@
-"""Python's own JSON decoder as the judge, as strict as RFC 8259."""
+"""Python's own JSON decoder as a reference parser, as strict as RFC 8259."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 
 def is_json(text: bytes) -> bool:
-    """Whether *text* is a JSON text in UTF-8, nested no deeper than the judge can read."""
+    """True if *text* is a JSON text in UTF-8, nested no deeper than the decoder can read."""
     try:
         json.loads(text.decode(), parse_constant=_refuse, parse_int=len)
     except ValueError:
@@ -15,4 +15,4 @@ def is_json(text: bytes) -> bool:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")

@@ -1,4 +1,4 @@
-"""JSON as it is judged: alphabets and pieces, and the suites made of them."""
+"""The test suites of JSON: alphabets, pieces, and the suites made of them."""
 
 from __future__ import annotations
 

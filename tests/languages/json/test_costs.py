@@ -1,4 +1,4 @@
-"""What is read again after an edit does not grow with the file, however few line ends it has."""
+"""The text that is read again after an edit does not grow with the file, however few line ends it has."""
 
 import json
 import random
@@ -8,7 +8,7 @@ import pytest
 
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lexing.line import Line, LineReader
-from fimlsp.quotient.engine import EditedDocument
+from fimlsp.quotient.engine import Document
 
 from .suites import JSON
 
@@ -34,7 +34,7 @@ def read(monkeypatch):
     return sizes
 
 
-def prepared(count: int, indent: int | None) -> EditedDocument:
+def prepared(count: int, indent: int | None) -> Document:
     """A document of *count* records, of which everything is known."""
     records = [{"id": n, "text": f"one, {n}, two", "list": [n, [n + 1], {}]} for n in range(count)]
     document = JSON.fresh_engine().document(json.dumps(records, indent=indent).encode())

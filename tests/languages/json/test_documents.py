@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from fimlsp.quotient.engine import EditedDocument
+from fimlsp.quotient.engine import Document
 
 from ...quotient.middle_support import fed, verdict
 from ..judged.cuts import cuts, mutated
@@ -30,22 +30,22 @@ PROBES = (
 )
 
 
-def answers(document: EditedDocument, start: int, end: int, *, relax: bool) -> object:
-    """How the document is relaxed for a middle, where its line begins, and the verdicts on all probes."""
+def answers(document: Document, start: int, end: int, *, relax: bool) -> object:
+    """The relaxed sides for a middle, the start of its line, and the verdicts on all probes."""
     constraint = document.middle_at_bytes(start, end, relax=relax)
     verdicts = [verdict(fed(constraint.start, probe)) for probe in PROBES]
     return constraint.relaxed, document.left_at(start)[0], verdicts
 
 
-def difference(document: EditedDocument, start: int, end: int, *, relax: bool) -> object:
-    """What *document* says otherwise than one made anew of the same text, None if nothing."""
+def difference(document: Document, start: int, end: int, *, relax: bool) -> object:
+    """The difference between the answers of *document* and of a new one; None if there is none."""
     found = answers(document, start, end, relax=relax)
     expected = answers(JSON.fresh_engine().document(document.data), start, end, relax=relax)
     return None if found == expected else (document.data, start, end, relax, found, expected)
 
 
-def edit_randomly(document: EditedDocument, rng: random.Random) -> tuple[int, bytes]:
-    """Change something, as if by hand; where, and what stood there."""
+def edit_randomly(document: Document, rng: random.Random) -> tuple[int, bytes]:
+    """Change something, as if typed; returns its place and the text before."""
     start, end = next(cuts(document.data, rng, 1))
     end = min(end, start + 40)
     old = document.data[start:end]
@@ -54,7 +54,7 @@ def edit_randomly(document: EditedDocument, rng: random.Random) -> tuple[int, by
 
 
 def check_edits(data: bytes, seed: int, count: int) -> None:
-    """Edit *data*, also back to what it was, and ask where it was edited and elsewhere."""
+    """Edit *data*, also back to its old text, and compare verdicts at the edit and elsewhere."""
     rng = random.Random(seed)
     document = JSON.engine.document(data)
     for _ in range(count):

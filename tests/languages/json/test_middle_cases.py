@@ -1,4 +1,4 @@
-"""What may stand at a cursor in JSON, case by case; the judge confirms each verdict that it can."""
+"""Verdicts at a cursor in JSON, case by case; the reference parser confirms each that it can."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FILES = sorted((Path(__file__).parent / "cases" / "middle").glob("*.txt"))
 
 
 def wrong(case: Case) -> object:
-    """What the engine gets wrong about *case*, if anything."""
+    """The wrong verdict of the engine about *case*; None if it is right."""
     left, middle, right, expected = case
     state = fed(JSON.start_between(left, right), middle)
     if verdict(state) != expected:

@@ -29,6 +29,6 @@ def test_the_texts_are_valid_and_various():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_many_judged_cases(seed):
-    found = total(endless(seed), 30_000)
-    assert found.judged >= 30_000
-    assert found.faults == []
+    tally = total(endless(seed), 30_000)
+    assert tally.judged >= 30_000
+    assert tally.faults == []

@@ -1,11 +1,11 @@
-"""Broken JSON: which side an editor's completion leaves something of out, and what it still completes."""
+"""Broken JSON: the side that is relaxed for an editor's completion, and the middles that complete it."""
 
 import pytest
 
 from ...quotient.middle_support import fed, sides
 from .suites import JSON
 
-# text with a cursor, the side that is relaxed, a middle that is then complete
+# text with a cursor, the relaxed side, and a middle that is complete
 RELAXED = [
     ('{"a": <|>}', None, b"1"),
     ('{"a": 1,, "b": <|>}', "left", b"1"),

@@ -17,7 +17,7 @@ _BEYOND = re.compile(
 
 
 def is_lua(text: bytes) -> bool | None:
-    """Whether `load` accepts *text*; None if it minds only what is not judged here, or if it is not UTF-8."""
+    """True if `load` accepts *text*; None if it objects to something untested, or it is not UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Lua as it is judged: alphabets, contexts and pieces, and the suites made of them."""
+"""The test suites of Lua: alphabets, contexts, pieces, and the suites made of them."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ def test_middles():
 
 
 def test_random_programs():
-    found = total(endless(3), 6_000)
-    assert found.faults == []
-    assert found.undecided < found.judged / 20
+    tally = total(endless(3), 6_000)
+    assert tally.faults == []
+    assert tally.undecided < tally.judged / 20
 
 
 @pytest.mark.parametrize("alphabet", ALPHABETS, ids=lambda alphabet: alphabet[0].decode())

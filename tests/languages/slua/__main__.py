@@ -1,8 +1,8 @@
-"""Judges many random scripts: `python -m tests.languages.slua --cases 200000 --seed 1`.
+"""Checks many random scripts: `python -m tests.languages.slua --cases 200000 --seed 1`.
 
-They are made from types, or random walks of the parser that reads byte by byte, both of which have to be
-accepted, or mutants of the former, which the parser has to accept exactly if the checker does. Now and then
-one is cut, and a middle written between the two sides. What is accepted is translated and run, and the
+They are made from types, or by random walks of the incremental parser; both have to be accepted. Others
+are mutants of the former, which the parser has to accept exactly if the checker does. Now and then one is
+cut, and a middle written between the two sides. Every accepted script is translated and run, and the
 functions that it hands over are called: none may fail.
 """
 
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 
-from fimlsp.languages.slua.both_sides.middle import between
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
+from fimlsp.languages.slua.middles.middle import between
 
 from .host import Host
 from .mutants import mutant
@@ -24,10 +24,10 @@ from .programs import Writer
 from .walks import walk
 
 BOTH_SIDES = 50
-"""Every so many scripts one is cut, as that takes as long as a hundred others."""
+"""One script out of so many is cut, as that takes as long as a hundred others."""
 
 BY_BYTES = 10
-"""Every so many scripts one is read byte by byte, the others as wholes."""
+"""One script out of so many is read byte by byte, the others as wholes."""
 
 INTERFACE = Path(__file__).with_name("interface.txt")
 
@@ -36,7 +36,7 @@ INTERFACE = Path(__file__).with_name("interface.txt")
 @click.option("--cases", default=20_000, show_default=True, help="Scripts.")
 @click.option("--seed", type=int, help="Repeats a run; it is printed, and random by default.")
 def main(cases, seed):
-    """Judge, and print what was counted, or the first script that fails."""
+    """Check, and print the counts, or the first script that fails."""
     seed = random.randrange(1 << 32) if seed is None else seed
     interface = read_interface(INTERFACE.read_text())
     start = begin(interface)
@@ -66,7 +66,7 @@ def main(cases, seed):
 
 
 def connected(text, interface, rng):
-    """*text* with a hole in which some of what was there is completed; None if no completion is found."""
+    """*text* with a hole, part of whose text is completed; None if no completion is found."""
     data = text.encode()
     begin_, size = rng.randrange(len(data) + 1), int(rng.expovariate(1 / 30))
     left, middle, right = data[:begin_], data[begin_ : begin_ + size], data[begin_ + size :]
@@ -77,7 +77,7 @@ def connected(text, interface, rng):
 
 
 def accepts(state, text, size):
-    """Whether the parser takes *text* as a whole script, read in pieces of *size* bytes."""
+    """True if the parser accepts *text* as a whole script, read in pieces of *size* bytes."""
     data = text.encode()
     for at in range(0, len(data), size):
         state = state and state.feed(data[at : at + size])

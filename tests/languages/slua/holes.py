@@ -1,7 +1,8 @@
 """Counts holes that are not connected: `python -m tests.languages.slua.holes --cases 300 --seed 1`.
 
-Each hole is cut into a script that is right: one of the dungeon's, with its interface, or a random one. So a
-middle exists, and where none is found the search has missed it. What is found has to pass the checker.
+Each hole is cut into a valid script: one of the dungeon's, with its interface, or a random one. So a
+middle exists, and the search has missed it if it finds none. Every middle that is found has to pass the
+checker.
 """
 
 import random
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import click
 
-from fimlsp.languages.slua.both_sides.middle import between
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
+from fimlsp.languages.slua.middles.middle import between
 
 from .programs import Writer
 

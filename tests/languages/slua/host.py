@@ -1,7 +1,6 @@
-"""A program that gives scripts what an interface declares, and calls whatever it is handed."""
+"""A program that gives scripts the values of an interface, and calls every function that it receives."""
 
-from fimlsp.languages.slua.running.sandbox import Sandbox
-from fimlsp.languages.slua.running.translation import translate
+from fimlsp.languages.slua.runtime import Sandbox, translate
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table
 
 MOST_CALLS = 30
@@ -57,16 +56,16 @@ class Host:
         return function
 
     def _use(self, value, type_):
-        """Call what can be called, and look at what else a script gave: it must be what was declared."""
+        """Call functions, and check that other values from a script have their declared type."""
         if isinstance(type_, Function):
             self._call(value, type_)
         elif isinstance(type_, Table):
             type_ = self._own.types.get(type_.name, type_)
             for field in type_.fields.values() if not type_.is_object else ():
-                found = self._field(value, field.name)
-                assert found is not None or field.optional, field
-                if found is not None:
-                    self._use(found, field.type)
+                held = self._field(value, field.name)
+                assert held is not None or field.optional, field
+                if held is not None:
+                    self._use(held, field.type)
         else:
             assert isinstance(value, {NUMBER: (int, float), STRING: str, BOOLEAN: bool}[type_]), (
                 value,

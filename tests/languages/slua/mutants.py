@@ -11,9 +11,9 @@ def mutant(text, rng):
     for _ in range(rng.randint(1, 2)):
         if not tokens:
             return text
-        (start, end), (other, stop) = rng.choice(tokens), rng.choice(tokens)
+        (start, end), (other, mismatch) = rng.choice(tokens), rng.choice(tokens)
         replacement = rng.choice(
-            ("", f"{text[start:end]} {text[start:end]}", text[other:stop], text[other:stop])
+            ("", f"{text[start:end]} {text[start:end]}", text[other:mismatch], text[other:mismatch])
         )
         text = f"{text[:start]} {replacement} {text[end:]}"
         tokens = [found.span() for found in TOKEN.finditer(text)]

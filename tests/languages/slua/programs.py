@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from fimlsp.languages.slua.extending import filled
+from fimlsp.languages.slua.interface import filled
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Field, Function, Table, holds_functions
 
 SIMPLE = (NUMBER, STRING, BOOLEAN)
@@ -106,10 +106,10 @@ class Writer:
         return "\n".join([f"interface {name} {{", *lines, "};"])
 
     def _assign(self, depth):
-        targets = [found for found in self._paths() if found[2]]
-        if not targets:
+        unmatched_closers = [found for found in self._paths() if found[2]]
+        if not unmatched_closers:
             return self._local(depth)
-        path, type_, _, _ = self._rng.choice(targets)
+        path, type_, _, _ = self._rng.choice(unmatched_closers)
         return f"{path} = {self._expression(type_, depth)};"
 
     def _call(self, depth):
@@ -133,11 +133,11 @@ class Writer:
 
     def _for(self, depth):
         name = self._fresh()
-        opener = f"for {name} = {self._expression(NUMBER, 1)}, {self._expression(NUMBER, 1)} do"
+        opener_kind = f"for {name} = {self._expression(NUMBER, 1)}, {self._expression(NUMBER, 1)} do"
         self._scopes.append([(name, NUMBER, False)])
         body = self._looped(depth)
         self._scopes.pop()
-        return f"{opener}\n{body}\nend;"
+        return f"{opener_kind}\n{body}\nend;"
 
     def _while(self, depth):
         return f"while {self._condition(depth)} do\n{self._looped(depth)}\nend;"

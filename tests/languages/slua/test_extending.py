@@ -1,11 +1,16 @@
-"""Kinds of scripts: what they have to end with, the types they fill, and what they bring later scripts."""
+"""Kinds of scripts: the calls that end them, the types that they fill, and their use by later scripts."""
 
 import pytest
 
-from fimlsp.languages.slua.checking.checker import check_script
-from fimlsp.languages.slua.extending import NameTakenError, extended
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
-from fimlsp.languages.slua.interface import InterfaceError, UnknownRootError, read_interface
+from fimlsp.languages.slua.interface import (
+    InterfaceError,
+    NameTakenError,
+    UnknownRootError,
+    extended,
+    read_interface,
+)
 
 GIVEN = read_interface(
     """
@@ -27,32 +32,32 @@ POISON = """interface Settings { harm: number; };
 NewEffect({OnTurn = function(who, with) who.health = who.health - with.harm; end});"""
 AFTER = extended(GIVEN, GIVEN.roots["effect"], "poison", check_script(POISON, GIVEN).interface)
 
-# The kind, the script, and what is said of it; None if it is right.
+# The kind, the script, and the message; None if it is valid.
 SCRIPTS = [
     ("effect", POISON, None),
     (None, POISON, None),
-    ("line", POISON, "`NewEffect` is only called as the last statement"),
+    ("line", POISON, "`NewEffect` can only be called as the last statement"),
     (None, "player.health = 1;", None),
     ("effect", "player.health = 1;", "the script has to end with a call of NewEffect"),
     ("effect", "", "the script has to end with a call of NewEffect"),
     ("line", 'local a: number = 1; Say({text = "a"});', None),
-    (None, 'Say({text = "a"}); player.health = 1;', "`Say` is only called as the last statement"),
-    (None, 'do Say({text = "a"}); end;', "`Say` is only called as the last statement"),
+    (None, 'Say({text = "a"}); player.health = 1;', "`Say` can only be called as the last statement"),
+    (None, 'do Say({text = "a"}); end;', "`Say` can only be called as the last statement"),
     (None, "local Say: number = 1;", "`Say` is already declared"),
-    (None, "Say(1);", "this is a number, and a Line is wanted"),
-    (None, "Say();", "1 argument is wanted, and 0 given"),
+    (None, "Say(1);", "expected a Line, got a number"),
+    (None, "Say();", "expected 1 argument, got 0"),
     (None, "interface Settings { a: Actor; }; local x: Settings = {a = player};", None),
     (None, "interface Settings { optional next: Settings; };", None),
     (None, "interface Settings { next: Settings; };", "no value of Settings can be made"),
     (None, "interface Settings { f: () -> void; };", "`f` holds functions"),
     (None, "interface Settings { f: Effect; };", "`f` holds functions"),
-    (None, "player.health = 1; interface Settings { };", "has to be declared before all else"),
-    (None, "interface T { }; interface Settings { };", "has to be declared before all else"),
-    (None, "interface Settings { }; interface Settings { };", "there is already a type `Settings`"),
-    (None, "do interface Settings { }; end;", "there is already a type `Settings`"),
+    (None, "player.health = 1; interface Settings { };", "has to be declared before anything else"),
+    (None, "interface T { }; interface Settings { };", "has to be declared before anything else"),
+    (None, "interface Settings { }; interface Settings { };", "type `Settings` is already declared"),
+    (None, "do interface Settings { }; end;", "type `Settings` is already declared"),
     (None, "g_effects.poison.Apply(player, {harm = 2});", None),
     (None, "g_effects.poison.Apply(player, {});", "poison_Settings needs `harm` too"),
-    (None, "g_effects.frost.Apply(player, {});", "Kinds has no field `frost`; there are `poison`"),
+    (None, "g_effects.frost.Apply(player, {});", "Kinds has no field `frost`; known: `poison`"),
     (None, "interface Settings { with: poison_Settings; };", None),
 ]
 
@@ -96,15 +101,15 @@ def test_a_name_is_taken_once():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("root a: A(B); interface B { }; root a: C(B);", "there is already a kind of scripts `a`"),
-        ("root a: A(B); interface B { }; root b: A(B);", "there is already a global `A`"),
-        ("root a: A(B); interface B { }; global A: number;", "there is already a global `A`"),
-        ("root a: A(B); object B { };", "an interface is wanted here"),
-        ("root a: A(number);", "an interface is wanted here"),
-        ("root a: A(B) as B in B; interface B { };", "an object is wanted here"),
+        ("root a: A(B); interface B { }; root a: C(B);", "kind of scripts `a` is already declared"),
+        ("root a: A(B); interface B { }; root b: A(B);", "global `A` is already declared"),
+        ("root a: A(B); interface B { }; global A: number;", "global `A` is already declared"),
+        ("root a: A(B); object B { };", "expected an interface"),
+        ("root a: A(number);", "expected an interface"),
+        ("root a: A(B) as B in B; interface B { };", "expected an object"),
         ("root a: A(B) as B; interface B { };", "expected in"),
-        ("open interface O; root a: A(B); interface B { o: O; };", "a type that is left open"),
-        ("open interface O; root a: A(B); interface B { o: () -> O; };", "a type that is left open"),
+        ("open interface O; root a: A(B); interface B { o: O; };", "values of an open type"),
+        ("open interface O; root a: A(B); interface B { o: () -> O; };", "values of an open type"),
         ("open object O;", "expected interface"),
     ],
 )
@@ -116,11 +121,11 @@ def test_a_fault_of_a_kind_of_scripts(text, message):
 
 @pytest.mark.parametrize("use", [begin, lambda interface, root: check_script("", interface, root)])
 def test_there_is_no_such_kind(use):
-    with pytest.raises(UnknownRootError, match="no kind of scripts `efect`; did you mean `effect`"):
+    with pytest.raises(UnknownRootError, match="unknown kind of scripts `efect`; did you mean `effect`"):
         use(GIVEN, "efect")
 
 
 def test_no_script_can_end_so():
     interface = read_interface("object O { }; interface A { o: O; }; root a: A_(A);")
-    with pytest.raises(UnknownRootError, match="no script can end as `a` does"):
+    with pytest.raises(UnknownRootError, match="no script can be of the kind `a`"):
         begin(interface, "a")

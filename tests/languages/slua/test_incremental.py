@@ -1,10 +1,10 @@
-"""The parser that reads byte by byte accepts what the checker of whole scripts does, and is never stuck."""
+"""The incremental parser accepts the same scripts as the checker, and is never stuck."""
 
 import random
 
 import pytest
 
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 
 from .mutants import mutant
@@ -22,9 +22,9 @@ def faults(text, interface=INTERFACE):
 
 
 def read(start, text, rng=None):
-    """How many bytes of *text* a script may begin with, and whether the whole is one.
+    """The length of the valid start of *text*, and True if the whole is a script.
 
-    With *rng*, the shortest completions of some of its beginnings are checked.
+    With *rng*, the shortest completions of some of its starts are checked.
     """
     state, data = start, text.encode()
     for number, byte in enumerate(data):
@@ -63,7 +63,7 @@ def test_pieces_are_read_as_their_bytes(seed):
 
 
 def known(state):
-    return state and (state.begun, state.character, state.machine.expected(), state.shortest_completion)
+    return state and (state.partial, state.character, state.machine.expected(), state.shortest_completion)
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -75,12 +75,12 @@ def test_a_random_walk_of_the_parser_is_right(seed):
 
 @pytest.mark.parametrize("marked", [marked for marked, _ in SCRIPTS])
 def test_a_fault_is_refused_where_it_is_or_before(marked):
-    """The checker tells a fault of a whole expression at its beginning; the parser reads up to it."""
+    """The checker reports a fault of an expression at its start; the parser reads up to it."""
     text = marked.replace("^", "")
     assert read(FAULTS_START, text)[1] is not bool(faults(text, FAULTS_INTERFACE))
 
 
-# The byte that is refused, `^`: no script that is right begins with what stands before it and this byte.
+# The refused byte, `^`: no valid script starts with the text before it and this byte.
 REFUSED = [
     'local x: number = ^"a";',
     "player.h^it(1, player);",

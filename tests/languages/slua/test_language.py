@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from fimlsp.languages import language_named
 from fimlsp.languages.slua.language import Slua
 from fimlsp.lsp_server.command_line.cli import command_line
-from fimlsp.lsp_server.session.user_grammars import scripts_of
-from fimlsp.quotient.connect.connect import read_up_to
+from fimlsp.lsp_server.session.workspace_reads import scripts_of
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.first_state import read_up_to
 
 from .mutants import mutant
 from .programs import Writer
@@ -100,7 +100,7 @@ def test_the_option_names_a_file_of_the_workspace(tmp_path):
     [
         ("missing.txt", None, "cannot be read"),
         ("a.txt", b"\xff", "is not UTF-8"),
-        ("a.txt", b"global x: Foo;", "a.txt:1:11: there is no type `Foo`"),
+        ("a.txt", b"global x: Foo;", "a.txt:1:11: unknown type `Foo`"),
         (".", None, "is not a regular file"),
     ],
 )

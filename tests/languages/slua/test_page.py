@@ -1,4 +1,4 @@
-"""What docs/slua.md shows is so."""
+"""The examples of docs/slua.md are correct."""
 
 import re
 from pathlib import Path

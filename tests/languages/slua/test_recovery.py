@@ -18,19 +18,19 @@ ENGINE = Engine(Slua(FILE.read_text()))
 def read(marked):
     """The constraint at `<|>`, and the whole script with the changes and the cheapest middle."""
     left, right = (part.encode() for part in marked.split("<|>"))
-    found = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False)
-    assert found.connectable, marked
+    constraint = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False)
+    assert constraint.connectable, marked
     parts, at, whole = [], 0, left + right
-    cursor = (len(left), len(left), found.start.shortest_completion)
-    changes = [(mend.start, mend.end, mend.replacement) for mend in found.relaxed]
+    cursor = (len(left), len(left), constraint.start.shortest_completion)
+    changes = [(mend.start, mend.end, mend.replacement) for mend in constraint.relaxed]
     for start, end, new in sorted([*changes, cursor]):
         assert not whole[start:end] or not start < len(left) < end
         parts += [whole[at:start], new]
         at = end
-    return found, b"".join((*parts, whole[at:])).decode()
+    return constraint, b"".join((*parts, whole[at:])).decode()
 
 
-# What is read instead of what: `[lost|put]` where the script is broken.
+# Repairs: `[lost|put]` where the script is broken.
 BROKEN = [
     "local a: number = [|0 ;]\nSay(Text(1));\n<|>\n",
     "local a: number = 1[|;]\nSay(Text(a));\n<|>\n",
@@ -58,10 +58,11 @@ def test_what_is_changed(told):
         if bar:
             changes.append((lost, put))
         marked += lost
-    found, text = read(marked)
+    constraint, text = read(marked)
     data = marked.replace("<|>", "").encode()
     assert [
-        (data[mend.start : mend.end].decode(), mend.replacement.decode().strip()) for mend in found.relaxed
+        (data[mend.start : mend.end].decode(), mend.replacement.decode().strip())
+        for mend in constraint.relaxed
     ] == changes
     assert not faults(text), text
 
@@ -86,7 +87,7 @@ def test_only_an_editor_asks_for_changes():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_line_is_cut_anywhere(seed):
-    """Whatever line is cut short, another gets something, and the script is right as it is read."""
+    """If one line is cut short, another can still be completed, and the repaired script is valid."""
     rng = random.Random(seed)
     lines = Writer(INTERFACE, rng).script()[:1500].split("\n")[:-1] or ["Say(Text(1));"]
     damaged = rng.randrange(len(lines))

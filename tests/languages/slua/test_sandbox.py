@@ -1,21 +1,20 @@
-"""Scripts reach nothing but what they are given, and always come to an end."""
+"""Scripts reach only the values that they are given, and always end."""
 
 import pytest
 
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import MOST_NAMES, MOST_NESTED, MOST_SLOTS, check_script
 from fimlsp.languages.slua.interface import Interface, read_interface
-from fimlsp.languages.slua.limits import MOST_NAMES, MOST_NESTED, MOST_SLOTS
-from fimlsp.languages.slua.running.translation import Translation, translate
+from fimlsp.languages.slua.runtime import Translation, translate
 
 pytest.importorskip("lupa", reason="scripts run in lupa: pip install lupa")
 
-from fimlsp.languages.slua.running.sandbox import TEXT_BYTES, Sandbox, ScriptError
+from fimlsp.languages.slua.runtime import TEXT_BYTES, Sandbox, ScriptError
 
 TOLD = read_interface("global Tell: (string) -> void; global Count: (number) -> void;")
 
 
 def run(script, **limits):
-    """What *script* tells and counts."""
+    """The values that *script* passes to Tell and Count."""
     told = []
     sandbox = Sandbox(TOLD, {"Tell": told.append, "Count": told.append}, **limits)
     checked = check_script(script, TOLD)
@@ -60,7 +59,7 @@ def test_calls_that_double_and_double_are_stopped():
     functions = "\n".join(
         f"local f{n}: () -> void = function() f{n - 1}(); f{n - 1}(); end;" for n in range(1, 40)
     )
-    with pytest.raises(ScriptError, match="does not come to an end"):
+    with pytest.raises(ScriptError, match="instruction limit"):
         run(f"local f0: () -> void = function() end;\n{functions}\nf39();")
 
 
@@ -130,7 +129,7 @@ def test_an_object_may_be_given_to_a_function_of_its_own():
 
 
 def test_a_global_without_a_value():
-    with pytest.raises(ValueError, match="no value is given for Count, Tell"):
+    with pytest.raises(ValueError, match="missing values for Count, Tell"):
         Sandbox(TOLD, {})
 
 
@@ -158,8 +157,8 @@ def test_lua_takes_what_the_limits_allow(script):
     ("script", "message"),
     [
         ("\n".join(f"local x{n}: number = {n};" for n in range(MOST_SLOTS + 1)), "at most 120 variables"),
-        ("do\n" * MOST_NESTED + "end;" * MOST_NESTED, "nests deeper"),
-        (f"Count({'-(' * MOST_NESTED}1{')' * MOST_NESTED});", "nests deeper"),
+        ("do\n" * MOST_NESTED + "end;" * MOST_NESTED, "nested deeper"),
+        (f"Count({'-(' * MOST_NESTED}1{')' * MOST_NESTED});", "nested deeper"),
         (f"Count({' + '.join(['1'] * 90)});", "values at once"),
         (f"Count({'-(' * 5_000}1{')' * 5_000});", "nested too deeply"),
         ("do " * 5_000 + "end;" * 5_000, "nested too deeply"),

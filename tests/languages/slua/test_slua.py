@@ -1,4 +1,4 @@
-"""sLua: what the checker accepts runs to its end without an error, and what it refuses it explains."""
+"""sLua: scripts that the checker accepts run without an error, and refusals are explained."""
 
 import random
 from functools import cache
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
 
 from .mutants import mutant

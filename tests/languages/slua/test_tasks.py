@@ -1,19 +1,19 @@
-"""What the paper assumes of its parsers (A1 to A3) holds of every kind of task, in random scripts."""
+"""The paper's assumptions about its parsers (A1 to A3) hold for every kind of task, in random scripts."""
 
 import random
 from functools import cache
 
 import pytest
 
-from fimlsp.languages.slua.incremental import expressions, functions, machine, statements, written_types
+from fimlsp.languages.slua.incremental import expressions, machine, statements, type_expressions
+from fimlsp.languages.slua.incremental.goals import LEVELS
 from fimlsp.languages.slua.incremental.machine import Step, Task
 from fimlsp.languages.slua.incremental.parser import ScriptState, begin
 from fimlsp.languages.slua.incremental.tokens import KEYWORDS, SIGNS, TOKEN
-from fimlsp.languages.slua.incremental.wanted import LEVELS
-from fimlsp.languages.slua.next_regex import REFUSED, automaton
 from fimlsp.lexing.automata.dfa import DEAD
-from fimlsp.lexing.modes import CODE
+from fimlsp.lexing.nesting import CODE
 
+from .next_regex import REFUSED, automaton
 from .programs import Writer
 from .test_slua import INTERFACE
 from .walks import NAMES, walk
@@ -22,7 +22,7 @@ ENDING = (";", ")", "}", ",", "end", "then", "do")
 
 
 def kinds_of_tasks():
-    modules = (expressions, functions, machine, statements, written_types)
+    modules = (expressions, expressions, machine, statements, type_expressions)
     found = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
     return sorted((kind for kind in found if issubclass(kind, Task)), key=lambda kind: kind.__name__)
 
@@ -42,18 +42,18 @@ def places():
     return found
 
 
-def asked(place):
-    """The tasks that may go on at *place*, with what each expects."""
+def active_tasks(place):
+    """The tasks that may continue at *place*, with the tokens that each expects."""
     while place.stack is not None:
         task = place.stack.task
         yield task, task.expected(place)
         if not task.may_end(place):
             return
-        place = place.without()
+        place = place.without_task()
 
 
 def test_every_kind_of_task_is_there():
-    seen = {type(task) for place in places() for task, _ in asked(place)}
+    seen = {type(task) for place in places() for task, _ in active_tasks(place)}
     wanted = {kind for kind in kinds_of_tasks() if kind not in (Task, Step) and not issubclass(kind, Step)}
     assert {kind.__name__ for kind in wanted - seen} <= {"Block"}  # `Statements` is one
 
@@ -63,10 +63,10 @@ def test_a_task_takes_what_it_expects():
     texts = [*sorted(SIGNS | KEYWORDS), *NAMES, "player", "Register", "y", "1", '"a"']
     for place in places()[::3]:
         reached = place
-        for task, expected in asked(place):
+        for task, expected in active_tasks(place):
             for token in [*rng.sample(texts, 12), *sorted(expected.words)]:
-                assert task.takes(reached, token) is expected.takes(token), (task, token)
-            reached = reached.without() if task.may_end(reached) else reached
+                assert task.accepts(reached, token) is expected.accepts(token), (task, token)
+            reached = reached.without_task() if task.may_end(reached) else reached
 
 
 def test_a_lexeme_ends_where_the_next_byte_cannot_belong_to_it():
@@ -78,8 +78,8 @@ def test_a_lexeme_ends_where_the_next_byte_cannot_belong_to_it():
             assert after is not None
             for byte in (b" ", b"a", b"=", b"0", b"."):
                 following = after.feed(byte)
-                if following is not None and following.begun.startswith(word.encode()):
-                    assert following.begun == word.encode() + byte or byte == b" "
+                if following is not None and following.partial.startswith(word.encode()):
+                    assert following.partial == word.encode() + byte or byte == b" "
                     assert following.machine is place
 
 
@@ -107,7 +107,7 @@ def test_the_next_regex_and_the_parser_agree():
 
 
 def may_come(dfa, kinds):
-    """Whether one of *kinds*, a set of bits, is more than a name that no new name may be."""
+    """True if one of *kinds*, a set of bits, is more than a name that a new name may not be."""
     return any(kinds >> number & 1 for number, kind in enumerate(dfa.kinds) if kind != REFUSED)
 
 
@@ -115,9 +115,9 @@ def test_each_lexeme_belongs_to_one_task():
     """Operators, which an operand and the one around it could both take, belong to the inner one."""
     for place in places():
         seen = set()
-        for _, expected in asked(place):
+        for _, expected in active_tasks(place):
             kinds = {
-                ("name", expected.but is not None),
+                ("name", expected.taken_names is not None),
                 ("number", expected.number),
                 ("text", expected.string),
             }

@@ -1,6 +1,6 @@
 """Random scripts by the parser itself: at each place one of the lexemes that may come, until it is to end."""
 
-from fimlsp.languages.slua.incremental.tokens import needs_blank
+from fimlsp.languages.slua.incremental.tokens import needs_space
 
 NAMES = ("a", "b", "c", "value", "name", "x1", "Thing", "Other")
 
@@ -9,10 +9,10 @@ def walk(start, rng, length):
     """About *length* lexemes, a random walk from *start*, and then the shortest completion."""
     state, text, before = start, "", ""
     for _ in range(length):
-        token = _token(state.whole, rng)
+        token = _token(state.machine_at_end, rng)
         if token is None:
             break
-        written = f"{' ' if needs_blank(before, token) else ''}{token}"
+        written = f"{' ' if needs_space(before, token) else ''}{token}"
         following = state.feed(written.encode())
         assert following is not None, (text, written)
         state, text, before = following, text + written, token
@@ -21,7 +21,7 @@ def walk(start, rng, length):
 
 def _token(machine, rng):
     expected = machine.expected()
-    kinds = ["words"] * 4 * bool(expected.words) + ["name"] * (expected.but is not None)
+    kinds = ["words"] * 4 * bool(expected.words) + ["name"] * (expected.taken_names is not None)
     kinds += ["number"] * expected.number + ["string"] * expected.string
     if not kinds:
         return None
@@ -29,7 +29,7 @@ def _token(machine, rng):
         case "words":
             return rng.choice(sorted(expected.words))
         case "name":
-            names = [name for name in NAMES if name not in expected.but]
+            names = [name for name in NAMES if name not in expected.taken_names]
             return rng.choice(names) if names else f"n{rng.randrange(10**6)}"
         case "number":
             return rng.choice(("0", "7", "2.5"))

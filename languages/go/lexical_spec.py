@@ -1,0 +1,229 @@
+"""The lexemes of Go as `go/scanner` reads them (specification, section "Lexical elements")."""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from functools import cache
+from importlib.resources import files
+
+from fimlsp.lexing.automata.dfa import CompactDfa, Rule, Terminals, cached, compile_terminals
+from fimlsp.lexing.automata.regex import (
+    Range,
+    Regex,
+    character_but,
+    choice,
+    code_points,
+    exactly,
+    many,
+    maybe,
+    one_of,
+    sequence,
+    some,
+)
+from fimlsp.lexing.lexical_spec import Delimiters, Family, LexicalSpec
+from fimlsp.lexing.nesting import CODE, MAY_END, TerminatorModes
+
+PUNCTUATION = (
+    *("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "&^"),
+    *("+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "&^="),
+    *("&&", "||", "<-", "++", "--", "==", "<", ">", "=", "!", "~", "!=", "<=", ">=", ":="),
+    *("...", "(", ")", "[", "]", "{", "}", ",", ";", ".", ":"),
+)
+KEYWORDS = (
+    *("break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func"),
+    *("go", "goto", "if", "import", "interface", "map", "package", "range", "return", "select", "struct"),
+    *("switch", "type", "var"),
+)
+LINE_END, COMMENT_OVER_LINES = "LINE_END", "COMMENT_OVER_LINES"
+"""The kinds of a line end, and of a comment with one in it, that end a statement."""
+
+_ENDERS = (
+    *("NAME", "NUMBER", "RUNE", "STRING", "RAW_STRING"),
+    *("break", "continue", "fallthrough", "return", "++", "--", ")", "]", "}"),
+)
+_UNSEEN = "GENERAL_COMMENT"
+_FAMILIES: dict[str, Family] = {
+    "STRING": "string",
+    "RAW_STRING": "string",
+    "RUNE": "string",
+    "COMMENT": "comment",
+    _UNSEEN: "comment",
+    COMMENT_OVER_LINES: "comment",
+    "NL": "line end",
+    LINE_END: "line end",
+}
+
+_MARK = "\ufeff"
+_DIGIT, _OCTAL, _BINARY = one_of(string.digits), one_of(string.octdigits), one_of("01")
+_HEX = one_of(string.hexdigits)
+_BREAK = maybe("_")
+
+
+@cache
+def go_lexical_spec() -> LexicalSpec:
+    """The lexemes of Go, with its layout."""
+    kinds = frozenset(
+        (*_words(), "NAME", "NUMBER", "RUNE", "STRING", "RAW_STRING", LINE_END, COMMENT_OVER_LINES)
+    )
+    return LexicalSpec(
+        dfa=_compiled().expand(),
+        start=TerminatorModes(LINE_END, _ENDERS),
+        unknown=TerminatorModes(LINE_END, _ENDERS, known=False),
+        comment="COMMENT",
+        comment_mark=b"//",
+        unseen=frozenset({_UNSEEN}),
+        mode_changers=kinds,
+        marks=kinds,
+        families=_FAMILIES,
+        delimiters=Delimiters(span=(b"`", b"*/"), within=(b'"', b"'")),
+        separators=b"\n;",
+    )
+
+
+def _compiled() -> CompactDfa:
+    modes = {CODE: _rules("NL", _UNSEEN), MAY_END: _rules(LINE_END, COMMENT_OVER_LINES)}
+    described = repr([(mode, rule.kind, rule.pattern) for mode in modes for rule in modes[mode]])
+    key = hashlib.sha256(described.encode()).hexdigest()
+    return cached(key, lambda: compile_terminals(Terminals(modes)))
+
+
+def _words() -> tuple[str, ...]:
+    return (*PUNCTUATION, *KEYWORDS)
+
+
+def _rules(line_end: str, comment_over_lines: str) -> tuple[Rule, ...]:
+    """The lexemes, with these kinds for line ends and for comments with line ends in them."""
+    return (
+        *(Rule(text, sequence(text)) for text in _words()),
+        Rule("NAME", identifier()),
+        Rule("NUMBER", number()),
+        Rule("BAD", malformed_number()),
+        Rule("RUNE", rune()),
+        Rule("STRING", quoted()),
+        Rule("RAW_STRING", raw_string()),
+        Rule("COMMENT", sequence("//", many(character_but("\n\ufeff")))),
+        Rule(_UNSEEN, _general_comment("*\n\ufeff", "*/\n\ufeff")),
+        Rule(comment_over_lines, _general_comment("*\ufeff", "*/\ufeff")),
+        Rule("BAD", sequence("/*")),  # a closed one is a longer lexeme
+        Rule("SPACE", some(one_of(" \t\r"))),
+        Rule(line_end, sequence("\n")),
+    )
+
+
+def _general_comment(but: str, but_after_star: str) -> Regex:
+    """A comment between `/*` and `*/` without some characters, and without others directly after stars."""
+    stars = some("*")
+    unit = choice(character_but(but), sequence(stars, character_but(but_after_star)))
+    return sequence("/*", many(unit), stars, "/")
+
+
+def number() -> Regex:
+    """A number, with underscores only between digits or after the letters of a base."""
+    decimal, power = _separated(_DIGIT), _exponent("eE")
+    hexadecimal = _after_base("xX", _HEX)
+    hexadecimal_digits = choice(
+        sequence(hexadecimal, maybe(".", maybe(_separated(_HEX)))),
+        sequence("0", one_of("xX"), ".", _separated(_HEX)),
+    )
+    floating = choice(
+        sequence(decimal, ".", maybe(decimal), maybe(power)),
+        sequence(decimal, power),
+        sequence(".", decimal, maybe(power)),
+        sequence(hexadecimal_digits, _exponent("pP")),
+    )
+    integer = choice(
+        sequence(one_of("123456789"), many(_BREAK, _DIGIT)),
+        sequence("0", many(_BREAK, _OCTAL)),
+        hexadecimal,
+        _after_base("oO", _OCTAL),
+        _after_base("bB", _BINARY),
+    )
+    imaginary = choice(decimal, hexadecimal, _after_base("oObB", _DIGIT), floating)
+    return choice(integer, floating, sequence(imaginary, "i"))
+
+
+def malformed_number() -> Regex:
+    """The text that is read as one number before it is checked."""
+    digits, sign = many(one_of(string.digits + "_")), maybe(one_of("+-"))
+    hexdigits = many(one_of(string.hexdigits + "_"))
+    exponent = maybe(one_of("eEpP"), sign, digits)
+    binary_exponent = maybe(one_of("pP"), sign, digits)  # an "e" is one of the digits
+    return choice(
+        sequence(_DIGIT, digits, maybe(".", digits), exponent, maybe("i")),
+        sequence(".", _DIGIT, digits, exponent, maybe("i")),
+        sequence("0", one_of("bBoO"), digits, maybe(".", digits), exponent, maybe("i")),
+        sequence("0", one_of("xX"), hexdigits, maybe(".", hexdigits), binary_exponent, maybe("i")),
+    )
+
+
+def _separated(digit: Regex) -> Regex:
+    return sequence(digit, many(_BREAK, digit))
+
+
+def _after_base(letters: str, digit: Regex) -> Regex:
+    return sequence("0", one_of(letters), some(_BREAK, digit))
+
+
+def _exponent(letters: str) -> Regex:
+    return sequence(one_of(letters), maybe(one_of("+-")), _separated(_DIGIT))
+
+
+def rune() -> Regex:
+    """One character, or an escape, in single quotes."""
+    return sequence("'", choice(character_but("'\\\n" + _MARK), _escape("'")), "'")
+
+
+def quoted() -> Regex:
+    """A string in double quotes."""
+    return sequence('"', many(choice(character_but('"\\\n' + _MARK), _escape('"'))), '"')
+
+
+def raw_string() -> Regex:
+    """A string between back quotes, without escapes."""
+    return sequence("`", many(character_but("`" + _MARK)), "`")
+
+
+def _escape(quote: str) -> Regex:
+    """An escape in a literal with these *quote* marks. Escapes of code points exclude surrogates."""
+    three = exactly(3, _HEX)
+    basic = choice(
+        sequence(one_of("0123456789abcABCefEF"), three),
+        sequence(one_of("dD"), one_of("01234567"), exactly(2, _HEX)),
+    )
+    plane = choice(sequence("000", one_of("123456789abcdefABCDEF")), "0010")
+    return sequence(
+        "\\",
+        choice(
+            one_of("abfnrtv\\" + quote),
+            sequence(one_of("0123"), _OCTAL, _OCTAL),
+            sequence("x", exactly(2, _HEX)),
+            sequence("u", basic),
+            sequence("U", choice(sequence("0000", basic), sequence(plane, exactly(4, _HEX)))),
+        ),
+    )
+
+
+def identifier() -> Regex:
+    """A name, or a keyword."""
+    first = choice(one_of(string.ascii_letters + "_"), code_points(_ranges("letters")))
+    digit = choice(one_of(string.digits), code_points(_ranges("digits")))
+    return sequence(first, many(choice(first, digit)))
+
+
+@cache
+def _tables() -> dict[str, tuple[Range, ...]]:
+    """The code points beyond ASCII of the categories L and Nd in Unicode 17, as in Go 1.27."""
+    tables: dict[str, list[Range]] = {}
+    for line in files(__package__).joinpath("letters.txt").read_text("ascii").splitlines():
+        if line in ("letters", "digits"):
+            ranges = tables[line] = []
+            continue
+        for part in line.split():
+            low, _, high = part.partition("-")
+            ranges.append((int(low, 16), int(high or low, 16)))
+    return {name: tuple(ranges) for name, ranges in tables.items()}
+
+
+def _ranges(name: str) -> tuple[Range, ...]:
+    return _tables()[name]
