@@ -1,15 +1,16 @@
 """Measures decoding on the interpreter's standard library: `python benchmarks/decoding.py`.
 
-At seeded cursors a middle is decoded without the constraint, under it, and again behind one more typed
-character, as in an editor. Prints, for how many cursors, the median and what one and nine of ten do not
-exceed: what the prompt costs, what a step of the network and all else cost, and how much longer a step takes
-under the constraint than without; and what four candidates cost beside one.
+At seeded cursors a middle is decoded without the constraint, with it, and again after one more typed
+character, as in an editor. Prints the number of cursors, the median, and the 10th and 90th percentiles of:
 
-Times are divided by the steps of the network behind the prompt, not by the tokens: the last token of a middle
-that ends with its line is followed by no step, so of two middles that cost the same for each step the longer
-one would look dearer for each token. A middle without any step is left out of these rows. The constraint also
-decides what is written; so the cursors where both middles are the same are shown on their own as well.
-Garbage is collected as the worker of the server does it, between two requests.
+- the time of the prompt, of a step of the network, and of all other work in a step;
+- the increase of a step's time by the constraint;
+- the CPU time of four candidates and of one.
+
+Times are divided by the steps of the network after the prompt, not by the tokens. No step follows the last
+token of a middle that ends with its line. So per token, longer middles would look more expensive. Middles
+without a step are left out of these rows. The constraint also changes the text, so the cursors with equal
+middles have a row of their own. Garbage is collected between two requests, as in the worker of the server.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.worker import COLLECTION_THRESHOLDS, collect_garbage
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.middle import Middle
-from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.unconstrained import Unconstrained
+from fimlsp.models.decoding.settings import DecodeSettings, Unconstrained
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
@@ -46,7 +46,7 @@ _CANDIDATES = 4
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place with its constraint, where the rest of the line, which begins with *typed*, was taken out."""
+    """A cursor with its constraint; the rest of its line, which starts with *typed*, was removed."""
 
     left: bytes
     right: bytes
@@ -54,14 +54,14 @@ class Cursor:
     typed: bytes
 
     def one_later(self) -> Cursor | None:
-        """The place behind the first character typed; None: nothing that connects begins so."""
+        """The cursor after *typed*; None if the constraint refuses that."""
         start = self.start.feed(self.typed)
         return None if start is None else Cursor(self.left + self.typed, self.right, start, b"")
 
 
 @dataclass(slots=True)
 class Figures:
-    """One number for each cursor, by what was measured."""
+    """One number for each cursor and quantity."""
 
     prompt: list[float] = field(default_factory=list)
     prompt_again: list[float] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Figures:
     several: list[float] = field(default_factory=list)
 
     def add(self, free: Middle, middle: Middle, again: Middle) -> None:
-        """Count a middle, the one *free* of the constraint, and that after one more character was typed."""
+        """Add a middle, the one *free* of the constraint, and the one *again* after one more character."""
         prompt = max(free.prefill_ms, middle.prefill_ms)  # whichever was decoded first
         self.prompt.append(prompt)
         self.prompt_again.append(again.prefill_ms)
@@ -100,7 +100,7 @@ class Figures:
 
 
 def steps(middle: Middle) -> int:
-    """How often the network was asked behind the prompt."""
+    """Number of steps of the network after the prompt."""
     return sum(token.stop is not None for token in middle.trace)
 
 
@@ -110,15 +110,15 @@ def cursors(seed: int, files: int, cuts: int) -> Iterator[Cursor]:
     for _name, data in islice(shuffled_files(random), files):
         document = engine.document(data)
         for _ in range(cuts):
-            place = random_place(random, data, 0, len(data))
-            end = data.find(b"\n", place)
-            start = document.middle(place, end).start if end > place else None
+            at = random_place(random, data, 0, len(data))
+            end = data.find(b"\n", at)
+            start = document.middle(at, end).start if end > at else None
             if start is not None:
-                yield Cursor(data[:place], data[end:], start, data[place:end].decode()[0].encode())
+                yield Cursor(data[:at], data[end:], start, data[at:end].decode()[0].encode())
 
 
 def measure(model: FimModel, cursor: Cursor, settings: DecodeSettings, figures: Figures) -> None:
-    """Decode at *cursor*, behind the next character, and several candidates."""
+    """Decode at *cursor*, after the next character, and several candidates."""
     free_cursor = replace(cursor, start=Unconstrained())
     if len(figures.one) % 2:  # so that neither is always the second
         free, middle = decoded(model, free_cursor, settings), decoded(model, cursor, settings)
@@ -129,11 +129,11 @@ def measure(model: FimModel, cursor: Cursor, settings: DecodeSettings, figures: 
         figures.add(free, middle, decoded(model, moved, settings))
         decoded(model, cursor, settings)
     for numbers, candidates in ((figures.one, 1), (figures.several, _CANDIDATES)):
-        wanted = replace(settings, candidates=candidates)
+        several = replace(settings, candidates=candidates)
         collect_garbage()
-        begun = process_time()
-        complete_many(model, cursor.left, cursor.right, cursor.start, wanted, lambda: False)
-        numbers.append(1000 * (process_time() - begun))
+        started = process_time()
+        complete_many(model, cursor.left, cursor.right, cursor.start, several, lambda: False)
+        numbers.append(1000 * (process_time() - started))
 
 
 def decoded(model: FimModel, cursor: Cursor, settings: DecodeSettings) -> Middle:
@@ -144,16 +144,16 @@ def decoded(model: FimModel, cursor: Cursor, settings: DecodeSettings) -> Middle
 
 
 def table_of(figures: Figures) -> Table:
-    """The numbers of cursors, medians, 10th and 90th percentiles."""
+    """Numbers of cursors, medians, 10th and 90th percentiles."""
     rows = {
         "prompt, first time (ms)": figures.prompt,
         "prompt, one character later (ms)": figures.prompt_again,
         "network per step (ms)": figures.network,
-        "all else per step: constraint and loop (ms)": figures.constraint,
-        "share of all else in decoding (%)": figures.share,
-        "share of all else, prompt included (%)": figures.share_of_all,
-        "a step under the constraint, longer by (%)": figures.added,
-        "the same where both write the same (%)": figures.added_to_same,
+        "other work per step: constraint and loop (ms)": figures.constraint,
+        "share of other work in decoding (%)": figures.share,
+        "share of other work, prompt included (%)": figures.share_of_all,
+        "increase of a step by the constraint (%)": figures.added,
+        "increase where both texts are equal (%)": figures.added_to_same,
         "candidates rejected per token": figures.rejected,
         "tokens": figures.tokens,
         "one candidate, prompt known (CPU ms)": figures.one,
@@ -172,10 +172,10 @@ def table_of(figures: Figures) -> Table:
 @click.command(help=__doc__)
 @click.option("--model", help="A model's folder or hub name, instead of the bundled one.")
 @click.option("--device", help="cpu, cuda, cuda:N or mps.")
-@click.option("--files", default=15, show_default=True, help="Files of the standard library.")
-@click.option("--cuts", default=8, show_default=True, help="Cursors in each file.")
-@click.option("--tokens", default=48, show_default=True, help="The most tokens of a middle.")
-@click.option("--lines", default=1, show_default=True, help="Lines of a middle; 0: to the budget.")
+@click.option("--files", default=15, show_default=True, help="Number of files of the standard library.")
+@click.option("--cuts", default=8, show_default=True, help="Number of cursors in each file.")
+@click.option("--tokens", default=48, show_default=True, help="Maximum number of tokens of a middle.")
+@click.option("--lines", default=1, show_default=True, help="Lines of a middle; 0: no limit.")
 @click.option("--seed", default=0, show_default=True, help="Chooses files and cursors.")
 def main(
     model: str | None, device: str | None, files: int, cuts: int, tokens: int, lines: int, seed: int

@@ -1,10 +1,10 @@
-"""Measures models on a server: runs beside token by token, llama.cpp beside NumPy, several clients.
+"""Measures models on a server: runs against single tokens, llama.cpp against NumPy, and several clients.
 
     python benchmarks/serving.py        # the bundled model, in a llama.cpp server of its own
     python benchmarks/serving.py --server http://HOST:8012 --clients 8
 
-Cursors are drawn from the standard library with a seed. Times are of this machine while it does what else it
-does, so compare the columns of one run.
+Cursors are drawn from the standard library with a seed. Times depend on the other load of the machine, so
+compare the columns of one run only.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -39,12 +40,11 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.protocols import NextToken
-from fimlsp.models.served.connecting.local_server import POOL, SLOTS, LocalServer
-from fimlsp.models.served.connecting.local_server import start as start_server
-from fimlsp.models.served.connecting.which_server import KEY_VARIABLE
-from fimlsp.models.served.dialects.llama_server import LlamaServer
-from fimlsp.models.served.http.peer import Peer
-from fimlsp.models.served.look_ahead import LookAhead, Place
+from fimlsp.models.remote.gguf_server import POOL, SLOTS, LocalServer, start_server
+from fimlsp.models.remote.http_client import HttpClient
+from fimlsp.models.remote.llama_server import LlamaServer
+from fimlsp.models.remote.look_ahead import LookAhead, ServerStep
+from fimlsp.models.remote.open_model import KEY_VARIABLE
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
 
@@ -57,7 +57,7 @@ STEPS = 64
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place in a file, and what may stand there."""
+    """A position in a file, and the constraint there."""
 
     left: bytes
     right: bytes
@@ -66,7 +66,7 @@ class Cursor:
 
 @dataclass(slots=True)
 class Figures:
-    """What completions took: milliseconds, of these in the constraint, tokens, and texts."""
+    """Figures of completions: milliseconds, those in the constraint, requests, tokens, and texts."""
 
     ms: list[float] = field(default_factory=list)
     engine_ms: list[float] = field(default_factory=list)
@@ -76,19 +76,19 @@ class Figures:
 
     @property
     def texts(self) -> list[bytes]:
-        """What was written."""
-        return [each.middle.text for each in self.written]
+        """The written texts."""
+        return [written.middle.text for written in self.written]
 
 
 class Counting:
-    """A `ModelServer` that counts the runs it is asked for; *length*, if given, is that of each."""
+    """A `ModelServer` that counts its runs; all have the *length*, if it is given."""
 
     def __init__(self, server: LlamaServer, length: int | None = None) -> None:
         self._server = server
         self._length = length
         self.runs = 0
         self.prompt: Sequence[int] = ()
-        self.stops, self.attended = server.stops, server.attended
+        self.stops, self.cancellable = server.stops, server.cancellable
         self.stop_after, self.all_after = server.stop_after, server.all_after
 
     @property
@@ -96,7 +96,7 @@ class Counting:
         """As of `ModelServer`."""
         return self._server.token_bytes
 
-    def run(self, text: Sequence[int], length: int) -> Iterator[Place]:
+    def run(self, text: Sequence[int], length: int) -> Iterator[ServerStep]:
         """As of `ModelServer`."""
         self.runs += 1
         self.prompt = self.prompt or tuple(text)
@@ -104,19 +104,20 @@ class Counting:
 
 
 def counted(model: FimModel, length: int | None = None, candidates: int | None = None) -> FimModel:
-    """*model*, whose requests are counted; with runs of *length*, and so many *candidates* at each token."""
+    """*model* with counted requests, runs of *length*, and *candidates* listed at each token."""
     assert isinstance(model.network, LookAhead)
     server = model.network.server
     if candidates is not None:
-        server = server.telling(candidates)
+        server = copy(server)
+        server.candidates = candidates
     return replace(model, network=LookAhead(Counting(server, length)), uses_buffer=False)
 
 
 def cursors(n: int, seed: int) -> list[Cursor]:
-    """So many cursors in lines of the standard library whose rests were taken away."""
-    random, engine, found = Random(seed), Engine(python()), list[Cursor]()
+    """*n* cursors in lines of the standard library; the rest of each line was removed."""
+    random, engine, places = Random(seed), Engine(python()), list[Cursor]()
     files = shuffled_files(random)
-    while len(found) < n:
+    while len(places) < n:
         data = next(files)[1]
         at = random.randrange(len(data))
         if len(data) > BYTES_MAX or not data.isascii():
@@ -125,21 +126,21 @@ def cursors(n: int, seed: int) -> list[Cursor]:
         left, right = data[:at], data[end if end >= 0 else len(data) :]
         start = engine.document(left + right).middle(len(left), len(left)).start
         if start is not None:
-            found.append(Cursor(left, right, start))
-    return found
+            places.append(Cursor(left, right, start))
+    return places
 
 
 def measured(model: FimModel, places: Sequence[Cursor]) -> Figures:
-    """What completing at *places* takes."""
+    """The figures of completions at *places*."""
     figures = Figures()
     server = getattr(model.network, "server", None)
     counter = server if isinstance(server, Counting) else None
     for place in places:
         if counter is not None:
             counter.runs, counter.prompt = 0, ()
-        began = time.perf_counter()
+        started = time.perf_counter()
         (middle,) = complete_many(model, place.left, place.right, place.start, SETTINGS, lambda: False)
-        figures.ms.append(1000 * (time.perf_counter() - began))
+        figures.ms.append(1000 * (time.perf_counter() - started))
         figures.engine_ms.append(middle.engine_ms)
         figures.tokens += middle.tokens
         figures.written.append(Written(counter.prompt if counter is not None else (), middle))
@@ -149,7 +150,7 @@ def measured(model: FimModel, places: Sequence[Cursor]) -> Figures:
 
 
 def generated(server: LocalServer) -> int:
-    """How many tokens the server has written since it was started."""
+    """Number of tokens that the server has written since its start."""
     request = Request(f"http://{server.address}/metrics", headers={"Authorization": f"Bearer {server.key}"})
     with urlopen(request) as answer:
         for line in answer.read().decode().splitlines():
@@ -159,7 +160,7 @@ def generated(server: LocalServer) -> int:
 
 
 def delaying(address: str, seconds: float) -> str:
-    """The address of a proxy for *address* that passes on what is asked *seconds* later."""
+    """The address of a proxy for *address* that forwards requests *seconds* later."""
     parts, listening = urlsplit(address), socket.create_server(("127.0.0.1", 0))
 
     def passing(source: socket.socket, target: socket.socket, pause: float) -> None:
@@ -188,20 +189,20 @@ def delaying(address: str, seconds: float) -> str:
 def table_of_runs(
     server: LocalServer, places: Sequence[Cursor], delay_ms: float, candidates: int | None
 ) -> tuple[Table, list[str]]:
-    """Runs of tokens beside token by token over so many *candidates*; None: over all. And what differs."""
+    """Runs of tokens against single tokens over *candidates* (None: all); and a line for each difference."""
     address = f"http://{server.address}"
     table = Table(
         "", "equal texts", "requests, median", "generated / kept", "ms, median", "ms, mean", box=None
     )
-    reference, told = list[Written](), list[str]()
-    peer = Peer(server.address, server.key)
+    reference, differences = list[Written](), list[str]()
+    peer = HttpClient(server.address, server.key)
     for name, url in {"": address, f", {delay_ms:g} ms away": delaying(address, delay_ms / 1000)}.items():
         model = load_model(url)
         whole = candidates or len(model.vocabulary.token_bytes)
         ways = {"token by token": counted(model, 1, whole), "runs": counted(model)}
-        for way, each in ways.items():
+        for way, counted_model in ways.items():
             before = generated(server)
-            figures = measured(each, places)
+            figures = measured(counted_model, places)
             n_generated = generated(server) - before
             reference = reference or figures.written
             pairs = enumerate(zip(reference, figures.written, strict=True))
@@ -209,7 +210,9 @@ def table_of_runs(
             equal = len(places) - len(differing)
             for at, a, b in differing:
                 vocabulary, stops = model.vocabulary.token_bytes, model.fim.stops
-                told.append(f"{way}{name}, cursor {at}, {difference(peer, len(vocabulary), stops, a, b)}")
+                differences.append(
+                    f"{way}{name}, cursor {at}, {difference(peer, len(vocabulary), stops, a, b)}"
+                )
             table.add_row(
                 way + name,
                 f"{equal} of {len(places)}",
@@ -218,27 +221,27 @@ def table_of_runs(
                 f"{median(figures.ms):.0f}",
                 f"{mean(figures.ms):.0f}",
             )
-    return table, told
+    return table, differences
 
 
 def stepping(network: NextToken, vocabulary_size: int, seed: int) -> tuple[float, float]:
-    """CPU milliseconds of this process for reading a prompt of 512 tokens, and for one token after it."""
+    """CPU milliseconds of this process for a prompt of 512 tokens, and for one token after it."""
     random = Random(seed)
     prompt = [random.randrange(5, vocabulary_size) for _ in range(PROMPT)]
-    began = time.process_time()
+    started = time.process_time()
     candidates = network.begin(prompt)
-    read = time.process_time() - began
-    began = time.process_time()
+    read = time.process_time() - started
+    started = time.process_time()
     for _ in range(STEPS):
         candidates = network.advance(next(t for t in candidates.tokens if t not in network.stops))
-    return 1000 * read, 1000 * (time.process_time() - began) / STEPS
+    return 1000 * read, 1000 * (time.process_time() - started) / STEPS
 
 
 def engine_figures(name: str) -> list[str]:
-    """One row: what the model *name* takes on one thread; run in a process of its own."""
-    began = time.process_time()
+    """One row: the figures of the model *name* on one thread; run in a process of its own."""
+    started = time.process_time()
     model = load_model(None if name == "bundled" else name, device="cpu", threads=1, uses_buffer=False)
-    load = 1000 * (time.process_time() - began)
+    load = 1000 * (time.process_time() - started)
     rows = [stepping(model.network, len(model.vocabulary.token_bytes), seed) for seed in range(7)]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     prompt, step = (median(row[at] for row in rows) for at in (0, 1))
@@ -248,14 +251,14 @@ def engine_figures(name: str) -> list[str]:
 def table_of_engines(path: Path) -> Table:
     """The bundled model in NumPy and in llama.cpp, one thread each; all CPU time counts."""
     table = Table("one thread, CPU ms", "load", f"prompt of {PROMPT}", "a token", "memory, MB", box=None)
-    for name, what in (("NumPy", "bundled"), ("llama.cpp", str(path))):
+    for name, model in (("NumPy", "bundled"), ("llama.cpp", str(path))):
         with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-            table.add_row(name, *alone.submit(engine_figures, what).result())
+            table.add_row(name, *alone.submit(engine_figures, model).result())
     return table
 
 
 def client(address: str, n: int, seed: int) -> tuple[int, float, float]:
-    """One client: its tokens, the share of the constraint, and a completion's milliseconds (median)."""
+    """One client: its tokens, the share of the constraint, and milliseconds of a completion (median)."""
     model, places = load_model(address, uses_buffer=False), cursors(n, seed)
     figures = measured(model, places)
     return figures.tokens, sum(figures.engine_ms) / sum(figures.ms), median(figures.ms)
@@ -267,10 +270,10 @@ def table_of_clients(address: str, most: int, n: int, seed: int) -> Table:
     number = 1
     while number <= most:
         with ProcessPoolExecutor(number, get_context("spawn")) as clients:
-            list(clients.map(client, [address] * number, [1] * number, range(number)))  # imports, caches
-            began = time.perf_counter()
+            list(clients.map(client, [address] * number, [1] * number, range(number)))  # fills caches
+            started = time.perf_counter()
             rows = list(clients.map(client, [address] * number, [n] * number, range(seed, seed + number)))
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - started
         tokens, shares, ms = zip(*rows, strict=True)
         table.add_row(str(number), f"{sum(tokens) / seconds:.0f}", f"{mean(ms):.0f}", f"{mean(shares):.0%}")
         number *= 2
@@ -280,10 +283,12 @@ def table_of_clients(address: str, most: int, n: int, seed: int) -> Table:
 @click.command()
 @click.option("--cursors", "n", default=300, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=0, show_default=True)
-@click.option("--delay-ms", default=20.0, show_default=True, help="How far away the second server is.")
-@click.option("--candidates", type=click.IntRange(1), help="Of token by token; all of them if not given.")
-@click.option("--clients", "most", default=4, show_default=True, type=click.IntRange(1), help="At most.")
-@click.option("--server", help="Measure clients of this server, and nothing else.")
+@click.option("--delay-ms", default=20.0, show_default=True, help="Delay of the second server.")
+@click.option("--candidates", type=click.IntRange(1), help="For single tokens; all by default.")
+@click.option(
+    "--clients", "most", default=4, show_default=True, type=click.IntRange(1), help="Maximum number."
+)
+@click.option("--server", help="Measure clients of this server only.")
 def main(n: int, seed: int, delay_ms: float, candidates: int | None, most: int, server: str | None) -> None:
     """Measure models on a server."""
     console = Console(width=None if sys.stdout.isatty() else 110)

@@ -1,10 +1,10 @@
-"""Measures what several editors on one llama-server cost each other: prompt tokens read for each request.
+"""Measures the interference of several editors on one llama-server: prompt tokens read for each request.
 
     python benchmarks/slots.py
 
-Each of four editors types in a file of its own, one key each in turn, and asks after every key. A server
-reads only what differs from the last prompt of the slot that it takes; so the figure is small while each
-editor keeps a slot, and nearly the whole prompt if they take them from each other.
+Each of four editors types in a file of its own, one key in turn, and requests a completion after every key. A
+server reads only the difference from the last prompt of the slot that it uses. So the figure is small while
+each editor keeps a slot, and nearly the whole prompt if they take slots from each other.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from rich.console import Console
 from rich.table import Table
 
 from fimlsp.models.completion import complete_many
-from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.unconstrained import Unconstrained
+from fimlsp.models.decoding.settings import DecodeSettings, Unconstrained
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.served.http.address import Address
-from fimlsp.models.served.http.peer import Peer
+from fimlsp.models.remote.address import Address
+from fimlsp.models.remote.http_client import HttpClient
 
 CONTEXT = 1024
 SETTINGS = DecodeSettings(tokens=8)
@@ -38,47 +37,47 @@ SILENT = -1
 Files = list[tuple[bytes, int]]
 
 
-class Pinned(Peer):
-    """Asks for one slot only, and for no reuse of prompts unless it *reuses* them."""
+class Pinned(HttpClient):
+    """Requests one slot only (None: any), and no reuse of prompts unless it *reuses* them."""
 
     def __init__(self, address: Address, slot: int | None, reuses: bool) -> None:
         super().__init__(address)
         self._options = {"cache_prompt": reuses} | ({} if slot is None else {"id_slot": slot})
 
     def stream(self, path: str, body: Mapping[str, object]) -> Generator[bytes, None, None]:
-        """As of `Peer`."""
+        """As of `HttpClient`."""
         return super().stream(path, {**body, **self._options})
 
 
 def read_so_far(address: str) -> int:
-    """How many prompt tokens the server has read since it was started."""
+    """Number of prompt tokens that the server has read since its start."""
     with urlopen(Request(f"{address}/metrics")) as answer:
         lines = [line.split() for line in answer.read().decode().splitlines() if not line.startswith("#")]
     return int(float(dict(lines)["llamacpp:prompt_tokens_total"]))
 
 
 def editing(n: int, seed: int) -> Files:
-    """So many files, each with the place where typing begins."""
-    random, found = Random(seed), Files()
+    """*n* files, each with the position where typing starts."""
+    random, files = Random(seed), Files()
     for _, data in shuffled_files(random):
         if BYTES[0] < len(data) < BYTES[1] and data.isascii():
-            found.append((data, random.randrange(1000, len(data) - 1000)))
-        if len(found) == n:
+            files.append((data, random.randrange(1000, len(data) - 1000)))
+        if len(files) == n:
             break
-    return found
+    return files
 
 
 def editors(address: str, n: int, way: str) -> list[FimModel]:
-    """So many models of the server at *address*, each asked in this *way*."""
+    """*n* models of the server at *address*, each used in this *way*."""
     models = [load_model(address, uses_buffer=False) for _ in range(n)]
     for slot, model in enumerate(models):
         server = model.network.server
-        server._peer = Pinned(Address.parse(address), slot if way == "pinned" else None, way != "no reuse")
+        server._client = Pinned(Address.parse(address), slot if way == "pinned" else None, way != "no reuse")
     return models
 
 
 def measured(path: Path, slots: int, way: str, memory_mib: int, files: Files, keys: int) -> tuple[int, float]:
-    """Tokens of a prompt, and how many of them were read, on average over all requests but the first ones."""
+    """Mean tokens of a prompt, and mean tokens read for a request, without the first requests."""
     params = xllamacpp.CommonParams()
     params.model.path, params.n_gpu_layers, params.verbosity = str(path), 0, SILENT
     params.n_ctx, params.n_parallel, params.kv_unified = slots * CONTEXT, slots, False
@@ -102,7 +101,7 @@ def measured(path: Path, slots: int, way: str, memory_mib: int, files: Files, ke
 @click.option("--keys", default=20, show_default=True, type=click.IntRange(1), help="Of each editor.")
 @click.option("--seed", default=0, show_default=True)
 def main(n: int, keys: int, seed: int) -> None:
-    """Measure what editors on one server cost each other."""
+    """Measure the interference of editors on one server."""
     files = editing(n, seed)
     ways = [
         ("each its slot, chosen by the server", n, "chosen", 0),

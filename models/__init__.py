@@ -1,11 +1,10 @@
-"""Fill-in-the-middle language models and the decoding loop that keeps them on the grammar."""
+"""Fill-in-the-middle language models, and the decoding loop that keeps their output on the grammar."""
 
 import os
 
-# Matrices as small as the bundled model's are multiplied faster by one thread than by several.
+# One thread multiplies matrices as small as the bundled model's faster than several.
 for _library in ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(_library, "1")
 
-# Threads of torch that have nothing to do sleep; else they would spin, and on a busy machine that takes more
-# time than the work itself.
+# Idle threads of torch sleep. Spinning, the default, takes more time than the work itself on a busy machine.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -1,8 +1,8 @@
-"""Lists models of the hub that are known to fill in the middle of Python, for users who look for one.
+"""Models on the hub that are known to fill in the middle of Python.
 
-Of each GGUF file the page of the hub is named on which it was seen, with its size and licence. Files made
-before llama.cpp knew how a vocabulary splits its texts (May 2024) are left out; that of CodeLlama is older,
-but its vocabulary does not split them.
+For each GGUF file, *source* is the hub page that shows its size and licence. Files from before May 2024 are
+left out, as llama.cpp did not record the splitting rule of the vocabulary then. That of CodeLlama is older,
+but its vocabulary has no such rule.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ HALF_PRECISION_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model on the hub: the family of its prompt, billions of parameters, and tokens of context."""
+    """A model on the hub.
+
+    Attributes:
+        name: hub name.
+        family: family of its prompt.
+        billions: billions of parameters.
+        context: tokens of context.
+    """
 
     name: str
     family: str
@@ -23,7 +30,7 @@ class KnownModel:
 
     @property
     def bytes(self) -> int:
-        """Size of its weights in half precision."""
+        """Size of the weights in half precision."""
         return int(self.billions * 1e9 * HALF_PRECISION_BYTES)
 
 
@@ -53,14 +60,14 @@ class KnownGguf:
     """A model as a GGUF file on the hub.
 
     Attributes:
-        name: what users call it.
-        repository: where it is on the hub.
-        file: its name there.
-        family: the family of its prompt.
+        name: name for users.
+        repository: repository on the hub.
+        file: name of the file in the repository.
+        family: family of its prompt.
         billions: billions of parameters.
-        gigabytes: its size.
-        licence: as the hub names it.
-        source: the page of the repository, behind `https://huggingface.co/`, that shows all of this.
+        gigabytes: size of the file.
+        licence: licence, as the hub names it.
+        source: page of the repository that shows all of this, after `https://huggingface.co/`.
     """
 
     name: str
@@ -74,7 +81,7 @@ class KnownGguf:
 
     @property
     def bytes(self) -> int:
-        """Its size, nearly."""
+        """Approximate size of the file."""
         return int(self.gigabytes * 1e9)
 
 
@@ -207,10 +214,11 @@ MODELS_THAT_WORK = (
 
 
 def known_gguf(name: str) -> KnownGguf | None:
-    """The GGUF file that users call *name*."""
-    return next((known for known in KNOWN_GGUF if known.name == name.lower()), None)
+    """The GGUF file with the *name* of the catalogue; None if there is none."""
+    return next((file for file in KNOWN_GGUF if file.name == name.lower()), None)
 
 
 def largest_within(size: int) -> KnownModel | None:
     """The largest model whose weights fit into *size* bytes; None if none does."""
-    return max((model for model in KNOWN_MODELS if model.bytes <= size), key=lambda m: m.bytes, default=None)
+    fitting = (model for model in KNOWN_MODELS if model.bytes <= size)
+    return max(fitting, key=lambda model: model.bytes, default=None)

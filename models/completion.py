@@ -1,30 +1,41 @@
-"""From a cursor to middles: builds the prompt, adds the buffer cache if the model wants it, and decodes."""
+"""Writes text with a model: middles at a cursor, or a continuation; and scores a given middle.
+
+Builds the prompt, adds the buffer cache if the model uses it, and decodes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from fimlsp.models.decoding.loop import decode_middle
+from fimlsp.models.decoding.healing import Healed, HealedPreference, unread_part
+from fimlsp.models.decoding.loop import Decoding, decode_middle
 from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.multi_candidate import decode_many
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.decoding.stopping import TEXT_IN_LINE
-from fimlsp.models.healing import Healed, HealedPreference, unread_part
+from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel
-from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.networks.precedents import Precedents
-from fimlsp.models.networks.wanted_tokens import WantedTokens
-from fimlsp.models.prompts.neighbours import Neighbour
-from fimlsp.models.prompts.prompt import HASH, Prompt, beginning, build_prompt, ending
-from fimlsp.models.protocols import NextToken
-from fimlsp.quotient.language.editor_policy import Comment
-from fimlsp.quotient.language.wanted import Wanted
+from fimlsp.models.networks.copy_cache import CopyCache
+from fimlsp.models.networks.matches import MatchSource
+from fimlsp.models.networks.mixing import MissingNameTokens
+from fimlsp.models.prompts.prompt import (
+    HASH,
+    Neighbour,
+    build_continuation,
+    build_prompt,
+    first_bytes,
+    last_bytes,
+)
+from fimlsp.models.protocols import NextToken, Scoring
+from fimlsp.quotient.language.editor_policy import Comment, MissingNames
 from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
 FOLLOWING_BYTES = 64
-"""Of the line behind the cursor, at least as much as one token says."""
+"""Bytes of the line after the cursor that refused candidates are compared with; no token is longer."""
+
+CONTINUATION = DecodeSettings(tokens=500)
 
 
 def complete_many(
@@ -38,37 +49,35 @@ def complete_many(
     neighbours: Sequence[Neighbour] = (),
     path: str | None = None,
     comment: Comment | None = HASH,
-    elsewhere: Precedents | None = None,
-    wanted: Wanted | None = None,
+    elsewhere: MatchSource | None = None,
+    wanted: MissingNames | None = None,
 ) -> tuple[Middle, ...]:
     """Up to `settings.candidates` different middles, best first; always at least one.
 
-    *start* is the constraint at the cursor between *left* and *right*. The greedy middle (with a temperature:
-    the first that is drawn) is always among the results, even if it is empty or incomplete; the others are
-    complete and not empty. If one line is wanted and text follows the cursor in its line, the middles stay in
-    that line. If `model.heals`, a word that has begun at the cursor is begun again, which does not show in
-    the results. The prompt is read once, and the time limit is for all candidates together. *should_stop* is
-    asked before every step of the network.
+    The greedy middle (with a temperature: the first draw) is always among the results, even if it is empty or
+    incomplete. The others are complete and not empty. If one line is wanted and text follows the cursor in
+    its line, the middles stay in that line. If `model.heals`, a word that ends at the cursor is written anew,
+    which does not show in the results. The prompt is read once for all candidates.
 
     Args:
         model: the model that writes.
         left: the file before the cursor.
         right: the file after the cursor.
-        start: what may stand between them.
-        settings: budgets, and how candidates are chosen.
-        should_stop: whether the caller has lost interest.
+        start: the constraint at the cursor between *left* and *right*.
+        settings: budgets, and how candidates are chosen; the time limit is for all candidates together.
+        should_stop: returns True if the caller has lost interest; called before every step of the network.
         neighbours: other files to read before this one, the most important first.
-        path: the path of this file, told to the model along with neighbours.
-        comment: how its language writes remarks, in which names of files are told; None: it has none.
-        elsewhere: what other texts suggest to a model that is mixed with what the buffer suggests.
-        wanted: what the code behind the cursor wants to stand there; mixed into such a model as well.
+        path: the path of this file, given to the model along with neighbours.
+        comment: the comments of its language, in which file names are written; None: it has none.
+        elsewhere: predictions from other texts, mixed into a model that uses the buffer cache.
+        wanted: names that the code after the cursor lacks; mixed into such a model as well.
 
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
     """
-    settings = _before(right, settings)
-    again = unread_part(model.vocabulary, left) if model.heals else b""
-    read = left[: len(left) - len(again)]
+    settings = _settings_before(right, settings)
+    unread = unread_part(model.vocabulary, left) if model.heals else b""
+    read = left[: len(left) - len(unread)]
     prompt = build_prompt(
         model.vocabulary,
         model.fim,
@@ -82,60 +91,164 @@ def complete_many(
         steady=settings.stop_rule == "first",
         most_tokens=model.prompt_tokens,
     )
-    here = None if wanted is None else WantedTokens(model.vocabulary, left, again, wanted)
-    network = network_at(model, read, right, elsewhere, here)
-    return _decoded(network, prompt, start, settings, should_stop, again)
+    wanted_tokens = None if wanted is None else MissingNameTokens(model.vocabulary, left, unread, wanted)
+    network = network_at(model, read, right, elsewhere, wanted_tokens)
+    state, settings = _healed(unread, start, settings)
+    if settings.candidates == settings.beams == 1:
+        return (decode_middle(network, prompt, state, settings, should_stop).without_prefix(unread),)
+    middles = decode_many(network, prompt, state, settings, should_stop)
+    best, *others = (middle.without_prefix(unread) for middle in middles)
+    return best, *(middle for middle in others if not unread or middle.text.strip())
 
 
 def network_at(
     model: FimModel,
     left: bytes,
     right: bytes,
-    elsewhere: Precedents | None = None,
-    wanted: WantedTokens | None = None,
+    elsewhere: MatchSource | None = None,
+    wanted: MissingNameTokens | None = None,
 ) -> NextToken:
-    """What predicts tokens between *left* and *right*: the network, mixed with the buffer if the model asks.
+    """The network for a cursor between *left* and *right*, mixed with the buffer cache if the model uses it.
 
-    The buffer cache sees 16,000 bytes on each side, what stands *elsewhere*, and what is *wanted* here.
+    The buffer cache sees 16,000 bytes on each side, the texts *elsewhere*, and the tokens *wanted* here.
     """
     if not model.uses_buffer:
         return model.network
-    buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
-    return BufferCache(model.network, model.vocabulary, *buffer, elsewhere, wanted)
+    buffer = last_bytes(left, BUFFER_BYTES), first_bytes(right, BUFFER_BYTES)
+    return CopyCache(model.network, model.vocabulary, *buffer, elsewhere, wanted)
 
 
-def _decoded(
-    network: NextToken,
-    prompt: Prompt,
-    start: State,
-    settings: DecodeSettings,
-    should_stop: Callable[[], bool],
-    again: bytes,
-) -> tuple[Middle, ...]:
-    """The middles of `complete_many`, which the model begins with what is there *again*."""
-    state: State = start
-    if again:
-        state, settings = Healed(again, start), _healed(settings, again)
-    if settings.candidates == settings.beams == 1:
-        return (decode_middle(network, prompt, state, settings, should_stop).behind(again),)
-    found = decode_several(network, prompt, state, settings, should_stop)
-    best, *others = (middle.behind(again) for middle in found)
-    return best, *(middle for middle in others if not again or middle.text.strip())
-
-
-def _healed(settings: DecodeSettings, again: bytes) -> DecodeSettings:
-    """*settings* for middles that begin with what is there *again*."""
+def _healed(unread: bytes, start: State, settings: DecodeSettings) -> tuple[State, DecodeSettings]:
+    """Constraint and settings for middles that start with the *unread* part of the left context."""
+    if not unread:
+        return start, settings
     if (preference := settings.preference) is not None:
-        settings = replace(settings, preference=HealedPreference(again, preference))
-    if (wanted := settings.stop_when) is not None:
-        settings = replace(settings, stop_when=lambda text: wanted(text[len(again) :]))
-    return settings
+        settings = replace(settings, preference=HealedPreference(unread, preference))
+    if (stop_when := settings.stop_when) is not None:
+        settings = replace(settings, stop_when=lambda text: stop_when(text[len(unread) :]))
+    return Healed(unread, start), settings
 
 
-def _before(right: bytes, settings: DecodeSettings) -> DecodeSettings:
-    """*settings* for middles with *right* behind them.
-
-    If one line is wanted and text follows the cursor in its line, no line end is.
-    """
+def _settings_before(right: bytes, settings: DecodeSettings) -> DecodeSettings:
+    """*settings* for middles before *right*: no line end if one line is wanted and text follows in it."""
     lines = 0 if settings.lines == 1 and TEXT_IN_LINE.match(right) else settings.lines
     return replace(settings, lines=lines, follows=right[:FOLLOWING_BYTES].partition(b"\n")[0])
+
+
+def generate(
+    model: FimModel,
+    written: bytes,
+    start: State,
+    settings: DecodeSettings = CONTINUATION,
+    should_stop: Callable[[], bool] = lambda: False,
+    on_text: Callable[[bytes], None] = lambda _: None,
+    *,
+    heal: bool = True,
+) -> Middle:
+    """Continue *written* until *model* ends its text or `settings.tokens` are used up.
+
+    The model reads *written* alone, without fill-in-the-middle markers. With nothing on the right of *start*,
+    the text is valid as a whole. *on_text* gets each piece as soon as it is written. Nothing is taken back,
+    and the pieces together are the text of the result; with beams, all of it arrives at the end. Law: with
+    `settings.steer` the result is complete unless it was cancelled.
+
+    Args:
+        model: the model that writes.
+        written: the text to continue.
+        start: the constraint after it.
+        settings: budgets, and how candidates are chosen; `lines`, `stop_rule` and `candidates` do not count.
+        should_stop: returns True if the caller has lost interest; called before every step of the network.
+        on_text: gets the bytes of each token, which may end inside a character.
+        heal: True to write a word at the end of *written* anew (see `healing.py`); the trace has all of it.
+
+    Raises:
+        ModelError: `settings.tokens` do not fit into the model's context.
+    """
+    settings = replace(settings, lines=None, stop_rule="last", candidates=1)
+    unread = unread_part(model.vocabulary, written) if heal else b""
+    read = written[: len(written) - len(unread)]
+    state, settings = _healed(unread, start, settings)
+    prompt = build_continuation(model.vocabulary, model.fim, model.context, read, settings.tokens)
+    network, reported = network_at(model, read, b""), b""
+
+    def report(text: bytes) -> None:
+        nonlocal reported
+        before, reported = max(len(reported), len(unread)), reported + text
+        if len(reported) > before:
+            on_text(reported[before:])
+
+    if settings.beams > 1:
+        (result,) = decode_many(network, prompt, state, settings, should_stop)
+    else:
+        decoding = Decoding.begin(network, prompt, state, settings)
+        with decoding.cancellable(should_stop):
+            result = decoding.run(should_stop, report)
+    report(result.text[len(reported) :])
+    return replace(result, text=result.text[len(unread) :])
+
+
+def generate_many(
+    model: FimModel,
+    written: bytes,
+    start: State,
+    settings: DecodeSettings,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> tuple[Middle, ...]:
+    """As `generate`, but up to `settings.candidates` different texts, best first, or independent draws.
+
+    Raises:
+        ModelError: `settings.tokens` do not fit into the model's context.
+    """
+    settings = replace(settings, lines=None, stop_rule="last")
+    prompt = build_continuation(model.vocabulary, model.fim, model.context, written, settings.tokens)
+    return decode_many(network_at(model, written, b""), prompt, start, settings, should_stop)
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleScore:
+    """The likelihood of a given middle.
+
+    Attributes:
+        tokens: ids of its tokens, as the model's tokenizer splits it.
+        log_probabilities: log-probability (nats) of each of them after those before it.
+        stop: log-probability that the middle ends after them.
+    """
+
+    tokens: tuple[int, ...]
+    log_probabilities: tuple[float, ...]
+    stop: float
+
+    @property
+    def total(self) -> float:
+        """The log-probability of the whole middle with its end."""
+        return sum(self.log_probabilities) + self.stop
+
+    @property
+    def mean(self) -> float:
+        """The mean log-probability of its tokens and the end."""
+        return self.total / (len(self.tokens) + 1)
+
+
+def score_middle(model: FimModel, left: bytes, right: bytes, middle: bytes) -> MiddleScore:
+    """The likelihood that *model* itself writes *middle* between *left* and *right*, without a constraint.
+
+    Uses the network alone, without the buffer cache. Costs a step of the network for each token.
+
+    Raises:
+        ModelError: the network scores its likeliest tokens only, as on a server, or its context is too small.
+        UnicodeDecodeError: *middle* is not UTF-8.
+    """
+    network = model.network
+    if not isinstance(network, Scoring):
+        raise ModelError(
+            f"Cannot score with {model.name}: it lists its likeliest tokens only. Use a model that runs here."
+        )
+    tokens = tuple(model.vocabulary.encode(middle.decode()))
+    prompt = model.prompt(left, right, len(tokens) + 1).tokens
+    log_probabilities = list[float]()
+    for number, token in enumerate(tokens):
+        scores = network.log_probabilities([*prompt, *tokens[:number]])
+        log_probabilities.append(float(scores[token]))
+    last = network.log_probabilities([*prompt, *tokens])
+    stop = max(float(last[token]) for token in network.stops if token < len(last))
+    return MiddleScore(tokens, tuple(log_probabilities), stop)

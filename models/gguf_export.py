@@ -1,13 +1,14 @@
-"""Writes a small model of our own as a GGUF file, for llama.cpp and whatever is built on it.
+"""Writes a small model of our own as a GGUF file, for llama.cpp and programs built on it.
 
-Its numbers are written in full precision: with weights in half precision llama.cpp rounds what it multiplies
-them with too, and is no longer within 0.01 of our logits. It turns the coordinates of a head in pairs of
-neighbours where the checkpoint has two halves, so the rows of queries and keys change places. It knows no
-rule for how our texts are split before merging: `NEAREST_SPLIT`, which splits at numbers alone, gives 99 % of
-our tokens, and whoever wants them all sends their ids. The tokenizer itself is in the file too, as
-`tokenizer.huggingface.json`.
+- Weights are written in full precision. With half precision llama.cpp also rounds the activations, and its
+  logits differ from ours by more than 0.01.
+- llama.cpp rotates neighbouring coordinates of a head in pairs, the checkpoint its two halves. So the rows of
+  queries and keys are reordered.
+- llama.cpp lacks the splitting rule of our tokenizer. `NEAREST_SPLIT`, which splits at numbers alone, gives
+  99 % of our tokens. Clients that need all of them send token ids: the tokenizer is in the file too, as
+  `tokenizer.huggingface.json`.
 
-Format and names of the keys: `docs/gguf.md` of github.com/ggml-org/ggml.
+Format and keys: `docs/gguf.md` of github.com/ggml-org/ggml.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFil
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.errors import ModelError, require
 from fimlsp.models.loading import BUNDLED
-from fimlsp.models.networks.numpy import llama as small
-from fimlsp.models.networks.numpy.shape import Shape
+from fimlsp.models.networks import numpy_llama as small
+from fimlsp.models.networks.numpy_llama import LlamaShape
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
 
 if TYPE_CHECKING:
@@ -56,27 +57,27 @@ LAYER_TENSORS = {
 
 
 def export_gguf(name_or_path: str, target: Path) -> int:
-    """Write the model *name_or_path* into the file *target*; its size in bytes.
+    """Write the model *name_or_path* into the file *target*; returns its size in bytes.
 
     Args:
-        name_or_path: `bundled`, or a folder that `fimlsp train` made.
+        name_or_path: `bundled`, or a folder made by `fimlsp train`.
         target: a file that does not exist.
 
     Raises:
-        ModelError: it is no such model, the package `gguf` is missing, or the file cannot be written.
+        ModelError: the model is another, the package `gguf` is missing, or the file cannot be written.
     """
     files = read_files(BUNDLED if name_or_path == "bundled" else find_folder(name_or_path), name_or_path)
     fim = _our_format(files)
-    require("gguf", "GGUF files are written with llama.cpp's package")
+    require("gguf", "Cannot write GGUF files without llama.cpp's package")
     from gguf import GGUFWriter
 
     partial = target.with_name(f"{target.name}.partial")
     try:
         if target.exists():
-            raise ModelError(f"{target} is there already; choose another name, or remove it.")
+            raise ModelError(f"Cannot write {target}: it already exists. Choose another name or delete it.")
         writer = GGUFWriter(partial, "llama")
         _add_sizes(writer, files)
-        _add_vocabulary(writer, files.tokenizer, fim, Shape.from_config(files.config).vocab_size)
+        _add_vocabulary(writer, files.tokenizer, fim, LlamaShape.from_config(files.config).vocab_size)
         for tensor, value in _tensors(files).items():
             writer.add_tensor(tensor, value)
         writer.write_header_to_file()
@@ -85,7 +86,7 @@ def export_gguf(name_or_path: str, target: Path) -> int:
         writer.close()
         partial.replace(target)
     except OSError as error:
-        raise ModelError(f"{target} cannot be written ({error}); choose another place.") from error
+        raise ModelError(f"Cannot write {target}: {error}. Choose another folder.") from error
     finally:
         partial.unlink(missing_ok=True)
     return target.stat().st_size
@@ -95,22 +96,22 @@ def _our_format(files: CheckpointFiles) -> FimFormat:
     """The markers of a model of our own.
 
     Raises:
-        ModelError: it is none.
+        ModelError: the model is another.
     """
-    if small.fits(files.config, files.weights):
+    if small.is_supported(files.config, files.weights):
         fim = find_format(files.tokenizer.get_vocab(), files.name, architecture=files.architecture)
         if fim.family == OUR_FAMILY:
             return fim
     raise ModelError(
-        f"{files.name} is neither the bundled model nor one that `fimlsp train` made; other models are there "
-        f"as GGUF already (`fimlsp models list`), or converted by llama.cpp's convert_hf_to_gguf.py."
+        f"Cannot export {files.name}: only the bundled model and those of `fimlsp train` can be exported. "
+        f"Use a GGUF of `fimlsp models list`, or convert it with llama.cpp's convert_hf_to_gguf.py."
     )
 
 
 def _add_sizes(writer: GGUFWriter, files: CheckpointFiles) -> None:
     from gguf import LlamaFileType
 
-    shape = Shape.from_config(files.config)
+    shape = LlamaShape.from_config(files.config)
     writer.add_name("fimlsp bundled" if files.folder == BUNDLED else files.folder.resolve().name)
     writer.add_description("A small fill-in-the-middle model for Python, made by fimlsp train")
     writer.add_file_type(LlamaFileType.ALL_F32)
@@ -142,12 +143,12 @@ def _add_vocabulary(writer: GGUFWriter, tokenizer: Tokenizer, fim: FimFormat, si
             return TokenType.NORMAL
         return TokenType.CONTROL if added[token].special else TokenType.USER_DEFINED
 
-    described = json.loads(tokenizer.to_str())
+    serialized = json.loads(tokenizer.to_str())
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre(NEAREST_SPLIT)
     writer.add_token_list([texts.get(token, f"[PAD{token}]") for token in range(size)])
     writer.add_token_types([kind(token) for token in range(size)])
-    writer.add_token_merges([" ".join(pair) for pair in described["model"]["merges"]])
+    writer.add_token_merges([" ".join(pair) for pair in serialized["model"]["merges"]])
     writer.add_string(Keys.Tokenizer.HF_JSON, tokenizer.to_str())
     writer.add_add_bos_token(False)
     writer.add_add_space_prefix(False)
@@ -161,24 +162,24 @@ def _add_vocabulary(writer: GGUFWriter, tokenizer: Tokenizer, fim: FimFormat, si
 
 
 def _tensors(files: CheckpointFiles) -> Mapping[str, Array]:
-    """The weights under llama.cpp's names, as it computes with them."""
-    shape = Shape.from_config(files.config)
+    """The weights under llama.cpp's names, in its order of rows."""
+    shape = LlamaShape.from_config(files.config)
     weights = {name: value for path in files.weights for name, value in load_file(path).items()}
     tensors = {
-        f"{ours}.weight": weights[f"{name}.weight"]
-        for name, ours in TENSORS.items()
+        f"{gguf_name}.weight": weights[f"{name}.weight"]
+        for name, gguf_name in TENSORS.items()
         if f"{name}.weight" in weights
     }
     for layer in range(shape.num_hidden_layers):
-        for name, ours in LAYER_TENSORS.items():
-            tensors[f"blk.{layer}.{ours}.weight"] = weights[f"model.layers.{layer}.{name}.weight"]
-        for ours in ("attn_q", "attn_k"):
-            key = f"blk.{layer}.{ours}.weight"
+        for name, gguf_name in LAYER_TENSORS.items():
+            tensors[f"blk.{layer}.{gguf_name}.weight"] = weights[f"model.layers.{layer}.{name}.weight"]
+        for gguf_name in ("attn_q", "attn_k"):
+            key = f"blk.{layer}.{gguf_name}.weight"
             tensors[key] = _in_pairs(tensors[key], shape.head_dim)
     return {name: value.astype(np.float32) for name, value in tensors.items()}
 
 
 def _in_pairs(matrix: Array, head_dim: int) -> Array:
-    """The rows [heads * head_dim, inputs] of *matrix*, with those that are turned together side by side."""
+    """The rows [heads * head_dim, inputs] of *matrix*, with those that are rotated together side by side."""
     halves = matrix.reshape(-1, 2, head_dim // 2, matrix.shape[1])
     return np.ascontiguousarray(halves.swapaxes(1, 2)).reshape(matrix.shape)

@@ -1,4 +1,4 @@
-"""Masks for transformers: `model.generate(...)` writes only what connects."""
+"""Masks for transformers: with them, `model.generate(...)` writes only text that connects."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ if TYPE_CHECKING:  # both are heavy, and an extra
     import torch
     from transformers import PreTrainedTokenizerBase
 
-_Written = tuple[int, ...]
+_TokenIds = tuple[int, ...]
 
 
 class MaskedLogits:
-    """A logits processor of transformers: allows what can still be completed, and the end where it is.
+    """A logits processor of transformers: allows tokens after which the text can be completed, and its end.
 
-    Give one to each call of `generate`, in `logits_processor`: batches, beams and sampling work as they do
-    without. *starts* are the first states, one for each prompt of the batch, or one for all. What the prompt
-    is does not matter, a fill-in-the-middle prompt or the text to the left: the first call sees where it
-    ends. Law: whatever is generated up to a stop token is complete; what ends at a limit of tokens can be
-    completed, by `rest_of`.
+    Give a new one to each call of `generate`, in `logits_processor`. Batches, beams and sampling work as
+    without it. *starts* are the first states, one for each prompt of the batch, or one for all. The prompt
+    may be a fill-in-the-middle prompt or the text on the left: the first call records where it ends.
+
+    Law: a text that was generated up to a stop token is complete; a text that ends at a limit of tokens can
+    be completed, by `rest_of`.
     """
 
     def __init__(self, vocabulary: Vocabulary, starts: State | Sequence[State]) -> None:
         self.vocabulary = vocabulary
         self.starts: Sequence[State] = starts if isinstance(starts, Sequence) else (starts,)
         self._prompt_length: int | None = None
-        self._states: dict[tuple[int, _Written], State | None] = {}
+        self._states: dict[tuple[int, _TokenIds], State | None] = {}
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        """*scores* with minus infinity for all tokens that may not come after *input_ids*.
+        """*scores* with minus infinity for all tokens that are not allowed after *input_ids*.
 
-        Behind a stop token only stop tokens may come.
+        After a stop token only stop tokens are allowed.
 
         Raises:
-            ModelError: no token of the vocabulary can go on, or the prompts are not those of `starts`.
+            ModelError: no token of the vocabulary is allowed, or the prompts are not those of `starts`.
         """
         if self._prompt_length is None:
             self._prompt_length = input_ids.shape[1]
@@ -56,7 +57,9 @@ class MaskedLogits:
                 continue
             tokens = self.vocabulary.tokens(state.allowed_texts(self.vocabulary), complete=state.complete)
             if not tokens[:width].any():
-                raise ModelError("The vocabulary of the model has no token that can go on here.")
+                raise ModelError(
+                    "Cannot continue the text: the vocabulary has no allowed token. Use another model."
+                )
             allowed[row, :width] = tokens[:width]
         import torch
 
@@ -64,11 +67,11 @@ class MaskedLogits:
         return cast("torch.FloatTensor", scores.masked_fill(refused, float("-inf")))
 
     def rest_of(self, sequence: torch.Tensor, prompt: int = 0) -> bytes:
-        """A short text that completes a *sequence* that `generate` returned for the prompt of this number.
+        """A short text that completes a *sequence* that `generate` returned for prompt number *prompt*.
 
-        Empty if it is complete.
+        Empty if the sequence is complete.
         """
-        assert self._prompt_length is not None, "nothing was generated yet"
+        assert self._prompt_length is not None, "generate has not been called"
         state: State | None = self.starts[prompt if len(self.starts) > 1 else 0]
         for token in sequence.tolist()[self._prompt_length :]:
             following = state and self._after(state, token)
@@ -79,10 +82,12 @@ class MaskedLogits:
         return state.shortest_completion
 
     def _states_after(self, input_ids: torch.LongTensor) -> list[State | None]:
-        """The state after each row; None behind a stop token. Those of the last step are remembered."""
+        """The state after each row; None after a stop token. Those of the last step are remembered."""
         rows: list[list[int]] = input_ids[:, self._prompt_length :].tolist()
         if not rows or len(rows) % len(self.starts):
-            raise ModelError(f"{len(rows)} rows cannot belong to {len(self.starts)} prompts.")
+            raise ModelError(
+                f"Cannot match {len(rows)} rows to {len(self.starts)} prompts. Give a start for each prompt."
+            )
         beams = len(rows) // len(self.starts)
         before, self._states = self._states, {}
         for row, written in enumerate(map(tuple, rows)):
@@ -92,9 +97,9 @@ class MaskedLogits:
         return [self._states[row // beams, tuple(written)] for row, written in enumerate(rows)]
 
     def _state(
-        self, before: dict[tuple[int, _Written], State | None], prompt: int, written: _Written
+        self, before: dict[tuple[int, _TokenIds], State | None], prompt: int, written: _TokenIds
     ) -> State | None:
-        """The state of a prompt after *written*, from that *before* its last token if it is known."""
+        """The state of a prompt after *written*, from the state *before* its last token if that is known."""
         known = next((n for n in (len(written) - 1, len(written)) if (prompt, written[:n]) in before), 0)
         state = before.get((prompt, written[:known]), self.starts[prompt])
         for token in written[known:]:
@@ -104,7 +109,7 @@ class MaskedLogits:
         return state
 
     def _after(self, state: State, token: int) -> State | None:
-        """The state after a token; None behind a stop token, or one that no mask allowed, such as padding."""
+        """The state after a token; None for a stop token, or one that no mask allows, such as padding."""
         text = self.vocabulary.token_bytes[token] if token < len(self.vocabulary) else None
         return None if text is None or token in self.vocabulary.stops else state.feed(text)
 
@@ -113,12 +118,14 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase, stops: Sequence[int] = ())
     """The vocabulary of a tokenizer of transformers; *stops* are further ids that end a text.
 
     Raises:
-        ModelError: its tokens cannot be told as bytes, as it is not one of the tokenizers library.
+        ModelError: the bytes of its tokens are unknown, as it is not backed by the tokenizers library.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        raise ModelError("This tokenizer has no tokenizer.json, without which its bytes are not known.")
-    copy = Tokenizer.from_str(backend.to_str())  # reading the vocabulary changes how it reads markers
+        raise ModelError(
+            "Cannot read the bytes of this tokenizer: it has no tokenizer.json. Use a fast tokenizer."
+        )
+    copy = Tokenizer.from_str(backend.to_str())  # reading the vocabulary changes its treatment of markers
     ends = {*stops, *([] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id])}
     texts = read_vocabulary(copy, ends | set(tokenizer.all_special_ids)).token_bytes
     return Vocabulary(texts, ends)
@@ -127,18 +134,18 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase, stops: Sequence[int] = ())
 def fill_bitmask(
     bitmask: torch.Tensor | NDArray[np.generic], row: int, state: State, vocabulary: Vocabulary
 ) -> None:
-    """Write the mask of *state* into a *row* of a bitmask, words of 32 bits as engines allocate them.
+    """Write the mask of *state* into a *row* of a bitmask, whose words have 32 bits as engines allocate them.
 
-    A bitmask of torch is on the CPU.
+    A bitmask of torch must be on the CPU.
 
     Raises:
-        ValueError: its rows have not as many words as the vocabulary needs.
+        ValueError: the rows have fewer words than the vocabulary needs.
     """
     words = bitmask[row] if isinstance(bitmask, np.ndarray) else bitmask[row].numpy()
     mask = state.mask(vocabulary)
     if words.shape[-1] < len(mask) or words.dtype.itemsize != mask.dtype.itemsize:
         raise ValueError(
-            f"a row of {words.shape[-1]} words of {words.dtype} cannot hold {len(mask)} of 32 bits"
+            f"Cannot write {len(mask)} words of 32 bits into a row of {words.shape[-1]} of {words.dtype}."
         )
     words[: len(mask)] = mask.view(words.dtype)
     words[len(mask) :] = 0

@@ -1,7 +1,8 @@
-"""What the decoding loop needs of a network, which is fed tokens.
+"""Protocols between the decoding loop and a network, which reads tokens.
 
-Its other partner, the constraint, is a `fimlsp.quotient.states.protocol.State`, which is fed bytes. Neither
-knows the other, and no protocol names torch, so a scripted model will do as well.
+The loop's other partner, the constraint, is a `fimlsp.quotient.states.protocol.State`, which reads bytes.
+Network and constraint are independent of each other. No protocol mentions torch, so a scripted network works
+as well.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 class Candidates:
     """The most likely next tokens, best first, with their log-probabilities (nats).
 
-    Stop tokens appear among the others at their rank; *stop* is the log-probability that the middle ends
-    here, whether or not that is likely enough to be listed; *stop_is_bound*: it is at most so likely, which
-    is all that is known.
+    Attributes:
+        tokens: ids of the listed tokens, stop tokens among them at their rank.
+        log_probabilities: log-probability of each of them.
+        stop: log-probability that the middle ends here, even if that is not listed.
+        stop_is_bound: True if *stop* is only an upper bound.
     """
 
     tokens: Sequence[int]
@@ -34,10 +37,10 @@ class Candidates:
 
 
 class Preference(Protocol):
-    """What prefers some continuations to others, although the constraint allows both."""
+    """Prefers some continuations to others that the constraint allows as well."""
 
     def misfit(self, text: bytes, continuation: bytes) -> float:
-        """By how many nats *continuation* behind *text*, which is written, counts less; 0 if it is fine."""
+        """The penalty (nats) of *continuation* after *text*, which is written already; 0 for none."""
 
 
 class NextToken(Protocol):
@@ -52,103 +55,103 @@ class NextToken(Protocol):
         """Ids that end the middle."""
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
-        """Read a prompt and what was *written* after it already; what may follow.
+        """Read a prompt and the tokens *written* after it; candidates for the next token.
 
-        Replaces the text that was read before, but may reuse the work on a common beginning.
+        Replaces the text that was read before, but may reuse the work on a common prefix.
         """
 
     def advance(self, token: int) -> Candidates:
-        """Read one more token; what may follow it."""
+        """Read one more token; candidates for the next."""
 
 
 @runtime_checkable
 class Launching(NextToken, Protocol):
-    """A network that can work while the caller does other things, for instance on a GPU."""
+    """A network that works while the caller does other things, for instance on a GPU."""
 
     def launch(self, token: int) -> Callable[[], Candidates]:
-        """Start to read one more token; the function returned waits, and says what may follow.
+        """Start to read one more token; the returned function waits for the candidates.
 
-        It need not be called; `begin` may come instead.
+        A caller that calls `begin` instead need not call it.
         """
 
 
 @runtime_checkable
-class TellsStop(NextToken, Protocol):
-    """A network that does not list the end of the middle everywhere, but tells how likely it is if asked."""
+class ScoresStop(NextToken, Protocol):
+    """A network that does not always list the end of the middle, but scores it on request."""
 
     def stop_after(self, tokens: Sequence[int], written: Sequence[int]) -> float | None:
-        """The log-probability that the middle ends behind a prompt and what was *written*.
+        """The log-probability that the middle ends after a prompt and the tokens *written*.
 
-        None: it cannot be told. What was read before is forgotten.
+        None if it is unknown. Forgets the text that was read before.
         """
 
 
 @runtime_checkable
-class TellsAll(NextToken, Protocol):
-    """A network that lists fewer candidates than it knows, but tells all of a place if asked."""
+class ListsAll(NextToken, Protocol):
+    """A network that lists some candidates of each position, and all on request."""
 
     def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
-        """All candidates behind a prompt and what was *written*, the text that was read last.
+        """All candidates after a prompt and the tokens *written*, the text that was read last.
 
-        None: they cannot be told. `advance` goes on from there.
+        None if they are unknown. `advance` continues from there.
         """
 
 
 @runtime_checkable
 class Maskable(NextToken, Protocol):
-    """A network whose tokens masks can be made for."""
+    """A network that masks can be made for."""
 
     @property
     def mask_vocabulary(self) -> Vocabulary:
-        """Its tokens as masks need them; always the same object, with which stays what is learnt of them."""
+        """Its tokens in the form that masks need; always the same object, which caches results."""
 
 
 @runtime_checkable
 class Scoring(NextToken, Protocol):
-    """A network that tells how likely every token is, not only the likeliest."""
+    """A network that scores every token, not only the likeliest."""
 
     def log_probabilities(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """Log-probabilities (nats) [vocabulary] of what follows *tokens*, at least one.
+        """Log-probabilities (nats) [vocabulary] of the token after *tokens*, of which there is at least one.
 
-        Replaces the text that was read before, but reuses the work on a common beginning.
+        Replaces the text that was read before, but reuses the work on a common prefix.
         """
 
 
 class Rows(Protocol):
-    """Several texts with a common beginning that a network reads side by side."""
+    """Several texts with a common prefix that a network reads side by side."""
 
     def begin(self, texts: Sequence[Sequence[int]]) -> Sequence[Candidates]:
-        """Read *texts*, none of them empty, after what they share; what may follow each."""
+        """Read *texts*, none of them empty, after the common prefix; candidates for each."""
 
     def advance(self, kept: Sequence[int], tokens: Sequence[int]) -> Sequence[Candidates]:
         """Drop all texts but those numbered *kept*, and read one of *tokens* after each of these."""
 
 
 @runtime_checkable
-class TellsAllRows(Rows, Protocol):
-    """Texts read side by side of which all candidates can be told."""
+class ListsAllRows(Rows, Protocol):
+    """Texts read side by side whose candidates can all be listed on request."""
 
     def all_of(self, number: int) -> Candidates:
-        """All candidates of the text of that number among those read last."""
+        """All candidates of text *number* among those read last."""
 
 
 @runtime_checkable
 class SideBySide(NextToken, Protocol):
-    """A network that can read several texts in about the time of one."""
+    """A network that reads several texts in about the time of one."""
 
     def side_by_side(self, tokens: Sequence[int], room: int) -> Rows | None:
-        """A reader for texts that share *tokens*, at least one, and have at most *room* tokens after them.
+        """A reader for texts that share *tokens* (at least one) and have at most *room* tokens after them.
 
-        None: this network cannot do that. Replaces the text that was read before.
+        None if this network cannot do that. Replaces the text that was read before.
         """
 
 
 @runtime_checkable
-class Attended(NextToken, Protocol):
-    """A network elsewhere, for which its caller may have to wait."""
+class Cancellable(NextToken, Protocol):
+    """A network elsewhere, for which the caller may have to wait."""
 
-    def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
-        """While this lasts, waiting ends with `Interrupted` as soon as *should_stop* says so.
+    def cancellable(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """Within this context, waiting ends with `Interrupted` as soon as *should_stop* returns True.
 
-        At its end nothing is under way any more.
+        No work is in progress after it.
         """

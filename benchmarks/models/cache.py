@@ -1,7 +1,7 @@
-"""Measures what the cache over buffer and project adds: `python -m benchmarks.models.cache PACKAGE...`.
+"""Measures the gain of the cache over buffer and project: `python -m benchmarks.models.cache PACKAGE...`.
 
-In files of the packages parts of lines are cut out, and the bits that their true tokens need are counted: by
-the network alone, with the buffer mixed in, and with the other files of the package mixed in below it.
+Parts of lines are removed from files of the packages. Prints the bits that their true tokens need with three
+predictors: the network alone, the buffer mixed in, and the other files of the package mixed in below it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from rich.table import Table
 
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.networks.precedents import Precedents
-from fimlsp.models.networks.text_index import TextIndex
-from fimlsp.models.prompts.prompt import beginning, ending
-from fimlsp.models.training.data.corpus import SourceFile, read_corpus
-from fimlsp.models.training.quality.measure import RULES, line_cuts
+from fimlsp.models.networks.copy_cache import CopyCache
+from fimlsp.models.networks.matches import MatchSource, TextIndex
+from fimlsp.models.prompts.prompt import first_bytes, last_bytes
+from fimlsp.models.training.corpus import SourceFile, read_corpus
+from fimlsp.models.training.measure import RULES, line_cuts
 
 TOKENS = 32
 _MISSED = 1e-6
@@ -37,7 +36,7 @@ class Case:
     left: bytes
     truth: bytes
     right: bytes
-    elsewhere: Precedents
+    elsewhere: MatchSource
 
 
 def cases(corpus: list[SourceFile], n: int) -> Iterator[Case]:
@@ -52,13 +51,13 @@ def cases(corpus: list[SourceFile], n: int) -> Iterator[Case]:
 
 
 def bits(model: FimModel, case: Case) -> Iterator[tuple[str, float]]:
-    """Bits of each true token, by who predicts it; a token that is not listed counts as one in a million."""
-    left, right = ending(case.left, BUFFER_BYTES), beginning(case.right, BUFFER_BYTES)
+    """Bits of each true token, by predictor; an unlisted token counts as one in a million."""
+    left, right = last_bytes(case.left, BUFFER_BYTES), first_bytes(case.right, BUFFER_BYTES)
     prompt = model.prompt(case.left, case.right, TOKENS)
     predictors = {
         "network": model.network,
-        "with the buffer": BufferCache(model.network, model.vocabulary, left, right),
-        "with buffer and project": BufferCache(model.network, model.vocabulary, left, right, case.elsewhere),
+        "with the buffer": CopyCache(model.network, model.vocabulary, left, right),
+        "with buffer and project": CopyCache(model.network, model.vocabulary, left, right, case.elsewhere),
     }
     tokens = model.vocabulary.encode(case.truth.decode())[:TOKENS]
     for name, predictor in predictors.items():
@@ -71,7 +70,7 @@ def bits(model: FimModel, case: Case) -> Iterator[tuple[str, float]]:
 
 @click.command(help=__doc__)
 @click.argument("packages", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--cuts", default=100, show_default=True, help="Cuts of each kind in each package.")
+@click.option("--cuts", default=100, show_default=True, help="Number of cuts of each kind in each package.")
 def main(packages: tuple[Path, ...], cuts: int) -> None:
     """Measure and print."""
     model = load_model()

@@ -1,10 +1,9 @@
-"""What masks add to `generate` of transformers: `python -m benchmarks.models.generate --tokenizer FILE`.
+"""Measures the cost of masks in transformers: `python -m benchmarks.models.generate --tokenizer FILE`.
 
-A GPTBigCode of SantaCoder's size with random weights writes behind the beginnings of files of the standard
-library, left to right and in the middle, alone and under the constraint, in turn. Prints for each size of a
-batch how much longer a token takes, in CPU time on one thread; the first run of each kind, in which tables
-are made, is told apart. Random weights write anything, so nothing that masks have seen comes again: a trained
-model is served better.
+`generate` of a GPTBigCode of SantaCoder's size with random weights continues files of the standard library.
+It writes left to right and in the middle, with and without the constraint in turn. Prints, for each batch
+size, the ratio of CPU times of a token on one thread. The first run of each kind, which makes tables, is
+separate. Random weights write random text, so masks are never reused: a trained model gains more from them.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def network(scale: int) -> GPTBigCodeForCausalLM:
 def seconds(
     model: GPTBigCodeForCausalLM, prompts: Any, masked: list[MaskedLogits], tokens: int, seed: int
 ) -> float:
-    """How long a token of a batch takes."""
+    """CPU time of a token of a batch."""
     torch.manual_seed(seed)
     since = process_time()
     with torch.inference_mode():

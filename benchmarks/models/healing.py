@@ -1,8 +1,8 @@
 """Measures token healing: `python -m benchmarks.models.healing`.
 
 At cursors within names of the standard library a few tokens are written from left to right, with and without
-healing. Prints how often the rest of the name is what stood there, with the bundled model or another, mixed
-with what the text before suggests if the model asks for that, and alone.
+healing. Prints how often the rest of the name is the original one, with the bundled model or another. A model
+that uses the buffer cache is measured with and without it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from rich.console import Console
 
 from benchmarks.corpora.python import shuffled_files
 from fimlsp.languages.python import python
+from fimlsp.models.completion import generate
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.generation import generate
 from fimlsp.models.loading import load_model
 from fimlsp.quotient.engine import Engine
 
@@ -35,7 +35,7 @@ def main(model: str | None, cursors: int, seed: int) -> None:
     """Measure, and print."""
     loaded, random, engine = load_model(model), Random(seed), Engine(python())
     right = {(uses, heal): 0 for uses in (loaded.uses_buffer, False) for heal in (False, True)}
-    asked = 0
+    n_cursors = 0
     for _, data in islice(shuffled_files(random), cursors):
         names = [name for name in NAME.finditer(data) if name.start() > BEFORE]
         if not names:
@@ -46,14 +46,14 @@ def main(model: str | None, cursors: int, seed: int) -> None:
         start = engine.document(data[:cut]).middle_at_bytes(cut, cut, relax=False).start
         if start is None:
             continue
-        asked += 1
+        n_cursors += 1
         for uses, heal in right:
             text = generate(replace(loaded, uses_buffer=uses), left, start, SETTINGS, heal=heal).text
-            found = re.match(rb"\w*", text)
-            right[uses, heal] += found is not None and found[0] == data[cut : name.end()]
+            word = re.match(rb"\w*", text)
+            right[uses, heal] += word is not None and word[0] == data[cut : name.end()]
     for (uses, heal), count in right.items():
         how = f"{'with' if uses else 'without'} the text before, {'healed' if heal else 'not healed'}"
-        Console().print(f"{how}: {count} of {asked}")
+        Console().print(f"{how}: {count} of {n_cursors}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What weights of 8 bits do on a CPU: `python -m benchmarks.models.quantized [--model FOLDER]`.
+"""Measures weights of 8 bits on a CPU: `python -m benchmarks.models.quantized [--model FOLDER]`.
 
-Without a model, networks of SantaCoder's kind with random weights are timed: a prompt of 512 tokens, and each
-token after it. The bundled model, or the one given, is asked on the standard library how often the likeliest
-token stays the same, and what the true tokens cost. All on one thread; CPU time, best of several rounds.
+Speed: networks of SantaCoder's kind with random weights read a prompt of 512 tokens, and single tokens after
+it. Quality: the bundled model, or the given one, reads the standard library. Prints how often the likeliest
+token stays the same, and the loss on the true tokens. All on one thread; CPU time, best of several rounds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def times_of(network: PreTrainedModel) -> Times:
 
 
 def one_round(reader: CheckpointNetwork, seed: int) -> Times:
-    """Read a prompt and the tokens behind it."""
+    """Read a prompt and the tokens after it."""
     tokens = Random(seed).choices(range(8192), k=PROMPT)
     prompt = timed(lambda: reader.begin(tokens))
     return Times(prompt, timed(lambda: [reader.advance(token) for token in tokens[:TOKENS]]) / TOKENS)
@@ -68,9 +68,9 @@ def one_round(reader: CheckpointNetwork, seed: int) -> Times:
 
 def timed(work: Callable[[], object]) -> float:
     """CPU time of *work* (ms)."""
-    begun = process_time()
+    started = process_time()
     work()
-    return 1000 * (process_time() - begun)
+    return 1000 * (process_time() - started)
 
 
 def speed_table(shapes: Iterable[tuple[int, int, int, int]]) -> Table:
@@ -97,17 +97,17 @@ def texts(encode: Callable[[str], list[int]], files: int, seed: int) -> Iterator
 
 @torch.inference_mode()
 def agreement(folder: Path, files: int, seed: int) -> Table:
-    """How much quantising changes what the model in *folder* says."""
-    found = read_files(folder, str(folder))
+    """The change of predictions of the model in *folder* by quantising."""
+    files_here = read_files(folder, str(folder))
     networks = [loaded(folder, bits) for bits in (None, 8)]
     n = same = 0
     loss = [0.0, 0.0]
-    for ids in texts(lambda text: found.tokenizer.encode(text).ids, files, seed):
+    for ids in texts(lambda text: files_here.tokenizer.encode(text).ids, files, seed):
         scores = [network(input_ids=ids).logits[0, :-1].log_softmax(-1) for network in networks]
         n += len(scores[0])
         same += int((scores[0].argmax(-1) == scores[1].argmax(-1)).sum())
-        for number, each in enumerate(scores):
-            loss[number] -= float(each.gather(1, ids[0, 1:, None]).sum())
+        for number, network_scores in enumerate(scores):
+            loss[number] -= float(network_scores.gather(1, ids[0, 1:, None]).sum())
     table = Table("tokens", "same likeliest token", "nats per token, exact", "in 8 bits")
     table.add_row(str(n), f"{100 * same / n:.1f} %", f"{loss[0] / n:.4f}", f"{loss[1] / n:.4f}")
     return table

@@ -1,9 +1,9 @@
-"""Where a mask becomes cheaper than refusing candidates: `python -m benchmarks.models.refusals`.
+"""Finds the number of refusals that costs as much as a mask: `python -m benchmarks.models.refusals`.
 
-At cursors of the standard library a model writes under the constraint, and at each of its steps candidates
-are asked in their order until one is allowed; then the mask of the same state is made. Prints how many are
-refused at a step, what a refusal and a mask cost, and what both would cost for each token if the mask came
-after so many refusals. With a temperature candidates are drawn; the higher it is, the more are refused.
+At cursors of the standard library a model writes under the constraint. At each step, candidates are checked
+in their order until one is allowed, and then the mask of the same state is made. Prints the refusals at a
+step, and the costs of a refusal and of a mask. Prints also the cost of a token with a mask after N refusals.
+With a temperature candidates are drawn; the higher it is, the more are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.corpora.python import random_place, shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.loading import load_model
-from fimlsp.models.networks.step import best_candidates
+from fimlsp.models.networks.candidates import best_candidates
 from fimlsp.models.protocols import Maskable, Scoring
 from fimlsp.quotient.engine import Engine
 
@@ -34,21 +34,21 @@ MOST_REFUSED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How many candidates were refused at a step, and milliseconds: for these, and for a mask."""
+    """Number of refused candidates at a step, and milliseconds for these and for a mask."""
 
     refused: int
     refusing: float
     mask: float
 
     def cost(self, after: int) -> float:
-        """Milliseconds if a mask is made after so many refusals."""
+        """Milliseconds with a mask after that many refusals."""
         if self.refused <= after:
             return self.refusing
         return self.refusing * after / self.refused + self.mask
 
 
 def steps(model_name: str | None, cursors: int, tokens: int, temperature: float, seed: int) -> Iterator[Step]:
-    """The steps of the model at so many cursors."""
+    """The steps of the model at *cursors* cursors."""
     model, random = load_model(model_name), Random(seed)
     network = model.network
     if not (isinstance(network, Scoring) and isinstance(network, Maskable)):
@@ -91,24 +91,24 @@ def steps(model_name: str | None, cursors: int, tokens: int, temperature: float,
 @click.option("--seed", default=1, show_default=True)
 def main(model: str | None, cursors: int, tokens: int, temperature: float, seed: int) -> None:
     """Measure, and print."""
-    found = list(steps(model, cursors, tokens, temperature, seed))
-    refused = [step.refused for step in found]
+    all_steps = list(steps(model, cursors, tokens, temperature, seed))
+    refused = [step.refused for step in all_steps]
     console = Console()
-    several = sum(refused)
+    n_refused = sum(refused)
     console.print(
-        f"{len(found)} steps, {several / len(found):.2f} refused at one; at most so many at "
+        f"{len(all_steps)} steps, {n_refused / len(all_steps):.2f} refused at one; at most so many at "
         + ", ".join(f"{share} %: {at}" for share, at in zip((90, 99), _at(refused, (90, 99)), strict=True))
         + f"; the most {max(refused)}"
     )
-    masks = [step.mask for step in found[len(found) // 2 :]]
-    refusal = sum(step.refusing for step in found) / max(1, several)
+    masks = [step.mask for step in all_steps[len(all_steps) // 2 :]]
+    refusal = sum(step.refusing for step in all_steps) / max(1, n_refused)
     console.print(
         f"CPU milliseconds: a refusal {refusal:.3f}; a mask, second half of the run: "
         f"median {median(masks):.2f}, mean {sum(masks) / len(masks):.2f}"
     )
     table = Table("mask after", "ms a token, all", "second half")
     for after in AFTER:
-        halves = (found, found[len(found) // 2 :])
+        halves = (all_steps, all_steps[len(all_steps) // 2 :])
         costs = [sum(step.cost(after) for step in half) / len(half) for half in halves]
         table.add_row(
             "never" if after == AFTER[-1] else f"{after} refused", *(f"{cost:.3f}" for cost in costs)

@@ -1,1 +1,1 @@
-"""Checkpoints on disk: their files, how much memory they need, and how they are fetched from the hub."""
+"""Checkpoints and GGUF files: reading them safely, the memory they need, and downloads from the hub."""

@@ -1,7 +1,7 @@
 """Reads a checkpoint folder: configuration, headers of the weights, and tokenizer.
 
-Only data is read, from regular files of bounded size; weights as safetensors, since a pickle can run code
-when it is read. What cannot be used is reported in one sentence with its remedy.
+Only data is read, from regular files of bounded size. Weights must be safetensors, since a pickle can run
+code when it is read. Errors give the reason and the remedy.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from fimlsp.models.errors import MissingExtraError, ModelError, is_panic, requir
 BUFFER_KEY = "fimlsp_buffer_cache"
 PROMPT_KEY = "fimlsp_prompt_tokens"
 READ_WHOLE = (".json", ".jinja", ".model", ".txt")
-"""Endings of files that transformers or the tokenizer may read as a whole."""
+"""Suffixes of files that transformers or the tokenizer may read as a whole."""
 
 TOKENS_MAX = 1 << 22
-"""Tables of tokens are as long as the largest id, and the libraries walk through all ids below it."""
+"""Limit of token ids: libraries make tables as long as the largest id, and walk through them."""
 
 INDEX = "model.safetensors.index.json"
 _LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
@@ -40,14 +40,14 @@ _LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFiles:
-    """A folder whose files are all there.
+    """A complete checkpoint folder.
 
     Attributes:
-        name: how the model was asked for.
-        folder: where the files are.
+        name: name of the model, as the user gave it.
+        folder: folder of the files.
         config: content of `config.json`.
         weights: the safetensors files.
-        n_parameters: how many numbers these hold.
+        n_parameters: number of values in them.
         tokenizer: the tokenizer.
     """
 
@@ -65,18 +65,18 @@ class CheckpointFiles:
 
     @property
     def asks_for_buffer(self) -> bool:
-        """Whether the model is to be mixed with the buffer cache, as `fimlsp train` writes it."""
+        """True if the model is to be mixed with the buffer cache, as `fimlsp train` declares."""
         return self.config.get(BUFFER_KEY) is True
 
     @property
     def prompt_tokens(self) -> int | None:
-        """How many tokens around a cursor the model is to read at most; None if as many as fit."""
-        told = self.config.get(PROMPT_KEY)
-        return told if type(told) is int and told > 0 else None
+        """Maximum number of tokens around a cursor that the model reads; None: as many as fit."""
+        limit = self.config.get(PROMPT_KEY)
+        return limit if type(limit) is int and limit > 0 else None
 
 
 def read_files(folder: Path, name: str) -> CheckpointFiles:
-    """Look at the checkpoint in *folder*, which the user knows as *name*.
+    """Read the checkpoint in *folder*, which the user knows as *name*.
 
     Raises:
         ModelError: a file is missing, damaged, too large or not a regular file.
@@ -94,28 +94,28 @@ def _read_config(folder: Path, name: str) -> Mapping[str, Any]:
         config = json.loads(read_bounded(folder / "config.json", CONFIG_BYTES_MAX))
     except FileNotFoundError as error:
         raise ModelError(
-            f"{name} has no config.json; give the folder that holds the whole checkpoint."
+            f"Cannot load {name}: it has no config.json. Give the folder of the whole checkpoint."
         ) from error
     except (ValueError, OSError, RecursionError) as error:
         raise ModelError(
-            f"config.json of {name} cannot be read ({error}); fetch the checkpoint again."
+            f"Cannot read config.json of {name}: {error}. Download the checkpoint again."
         ) from error
     if not (isinstance(config, dict) and isinstance(config.get("model_type"), str)):
         raise ModelError(
-            f"config.json of {name} has no model_type; fetch the checkpoint again, or another one."
+            f"Cannot load {name}: its config.json has no model_type. Download it again, or use another model."
         )
     return config
 
 
 def _check_other_files(folder: Path, name: str) -> None:
-    """Raise if a file that some library might read would block it, or fill the memory."""
+    """Raise if a file could block a library that reads it, or fill the memory."""
     try:
         for path in folder.iterdir():
             if path.exists() and not path.is_dir():
                 check_regular(path, TEXT_BYTES_MAX if path.suffix in READ_WHOLE else None)
     except OSError as error:
         raise ModelError(
-            f"The folder of {name} cannot be used ({error}); fetch the checkpoint again."
+            f"Cannot use the folder of {name}: {error}. Download the checkpoint again."
         ) from error
 
 
@@ -123,9 +123,7 @@ def _find_weights(folder: Path, name: str) -> list[Path]:
     listed = _listed_weights(folder, name)
     missing = [path.name for path in listed if not path.exists()]
     if missing:
-        raise ModelError(
-            f"{name} lacks {missing[0]}, one of its {len(listed)} files of weights; fetch it again."
-        )
+        raise ModelError(f"Cannot load {name}: its weight file {missing[0]} is missing. Download it again.")
     if listed:
         return listed
     weights = sorted(folder.glob("*.safetensors"))
@@ -133,14 +131,16 @@ def _find_weights(folder: Path, name: str) -> list[Path]:
         return weights
     if any(folder.glob("*.bin")):
         raise ModelError(
-            f"{name} has its weights as pickles only, which could run code when read; "
-            f"use a checkpoint with .safetensors files, such as {MODELS_THAT_WORK}."
+            f"Cannot load {name}: its weights are pickles, which can run code when they are read. "
+            f"Use a checkpoint with .safetensors files, such as {MODELS_THAT_WORK}."
         )
-    raise ModelError(f"{name} has no .safetensors file; give the folder that holds the whole checkpoint.")
+    raise ModelError(
+        f"Cannot load {name}: it has no .safetensors file. Give the folder of the whole checkpoint."
+    )
 
 
 def _listed_weights(folder: Path, name: str) -> list[Path]:
-    """The shards that the index names, if there is one."""
+    """The shards in the index, if there is one."""
     index = folder / INDEX
     if not index.exists():
         return []
@@ -148,33 +148,35 @@ def _listed_weights(folder: Path, name: str) -> list[Path]:
         weight_map = json.loads(read_bounded(index, TEXT_BYTES_MAX))["weight_map"]
         listed = {Path(file) for file in weight_map.values()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelError(f"{INDEX} of {name} cannot be read; fetch the checkpoint again.") from error
+        raise ModelError(f"Cannot read {INDEX} of {name}. Download the checkpoint again.") from error
     if any(file.is_absolute() or ".." in file.parts for file in listed):
-        raise ModelError(f"{INDEX} of {name} names files of other folders, which are not read.")
+        raise ModelError(
+            f"Cannot load {name}: {INDEX} lists files outside the folder. Use another checkpoint."
+        )
     return sorted(folder / file for file in listed)
 
 
 def _sizes(path: Path, name: str) -> dict[str, int]:
-    """How many numbers each tensor of a file has."""
+    """Number of values of each tensor in a file."""
     try:
         check_regular(path)
         with safe_open(path, "np") as tensors:
-            return {key: prod(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118 - no mapping
+            return {key: prod(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118 - not a mapping
     except (SafetensorError, OSError) as error:
         raise ModelError(
-            f"{path.name} of {name} is damaged or cut short ({error}); fetch it again."
+            f"Cannot read {path.name} of {name}: damaged or cut short ({error}). Download it again."
         ) from error
 
 
 def _check_layers(tensors: Iterable[str], config: Mapping[str, Any], name: str) -> None:
-    """Raise if there are weights of layers that *config* does not mention: they would be ignored silently."""
-    named = config.get("num_hidden_layers", config.get("n_layer"))
-    further = config.get("num_nextn_predict_layers")  # for tokens beyond the next, left out on purpose
-    there = 1 + max([int(layer) for tensor in tensors for layer in _LAYER.findall(tensor)], default=-1)
-    if isinstance(named, int) and named + (further if isinstance(further, int) else 0) < there:
+    """Raise if there are weights of more layers than *config* declares: they would be ignored silently."""
+    declared = config.get("num_hidden_layers", config.get("n_layer"))
+    extra = config.get("num_nextn_predict_layers")  # for tokens beyond the next, left out on purpose
+    present = 1 + max([int(layer) for tensor in tensors for layer in _LAYER.findall(tensor)], default=-1)
+    if isinstance(declared, int) and declared + (extra if isinstance(extra, int) else 0) < present:
         raise ModelError(
-            f"{name} has the weights of {there} layers, but its config.json says {named}; "
-            f"fetch the checkpoint again."
+            f"Cannot load {name}: it has the weights of {present} layers, but config.json has {declared}. "
+            f"Download the checkpoint again."
         )
 
 
@@ -182,31 +184,31 @@ def read_tokenizer(folder: Path, name: str) -> Tokenizer:
     """The tokenizer of the checkpoint in *folder*, which the user knows as *name*.
 
     Raises:
-        ModelError: there is none, or it cannot be read.
+        ModelError: it is missing or unreadable.
     """
     path = folder / "tokenizer.json"
     try:
         if path.exists():
             tokenizer = Tokenizer.from_buffer(read_bounded(path, TEXT_BYTES_MAX))
         else:
-            require("checkpoints", f"{name} has no tokenizer.json, so it needs PyTorch and transformers")
+            require("checkpoints", f"Cannot load {name}: without a tokenizer.json it needs transformers")
             tokenizer = _converted_tokenizer(folder)
         ids = tokenizer.get_vocab(with_added_tokens=True).values()
     except ImportError as error:
         raise MissingExtraError(
-            "sentencepiece", f"The tokenizer of {name} is one of SentencePiece"
+            "sentencepiece", f"Cannot load {name}: its tokenizer needs SentencePiece"
         ) from error
     except BaseException as error:  # the tokenizers library raises no narrower class, and panics
         if not (isinstance(error, Exception) or is_panic(error)):
             raise
-        raise ModelError(f"The tokenizer of {name} cannot be read; fetch the checkpoint again.") from error
+        raise ModelError(f"Cannot read the tokenizer of {name}. Download the checkpoint again.") from error
     if max(ids, default=0) >= TOKENS_MAX:
-        raise ModelError(f"The tokenizer of {name} has a token of number {max(ids)}; use another checkpoint.")
+        raise ModelError(f"Cannot load {name}: token id {max(ids)} is too large. Use another checkpoint.")
     return tokenizer
 
 
 def _converted_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a checkpoint that has only the files of a slow one; needs transformers."""
+    """The tokenizer of a checkpoint with only the files of a slow tokenizer; needs transformers."""
     from transformers import AutoTokenizer
 
     converted = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

@@ -1,9 +1,9 @@
-"""Downloads files of the hub into the cache that its own client reads, and loses nothing when interrupted.
+"""Downloads files of the hub into the cache of its own client, and resumes interrupted downloads.
 
-A hub is not trusted: the names, checksums and sizes it announces are checked before anything is written, no
-file gets more bytes than were announced, and every file must match its checksum before it gets its place in
-the cache. The hub's own client takes paths from the answers of the server, so it is not used for this; and it
-starts a file again that was interrupted, although files of weights have gigabytes.
+The hub is not trusted. The names, checksums and sizes that it announces are checked before anything is
+written. No file gets more bytes than announced, and each must match its checksum before it enters the cache.
+The hub's own client is not used for this: it takes paths from the server's answers. It also restarts
+interrupted files, although files of weights have gigabytes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class HubFile:
     """A file as the hub announces it.
 
     Attributes:
-        path: where it is in the repository; each part is a plain name.
-        size: in bytes.
-        checksum: SHA-256 of a large file, else the SHA-1 by which git knows the content; in hexadecimal.
+        path: path in the repository; each part is a plain name.
+        size: size in bytes.
+        checksum: SHA-256 of a large file, else git's SHA-1 of the content; in hexadecimal.
     """
 
     path: PurePosixPath
@@ -47,7 +47,7 @@ class HubFile:
     checksum: str
 
     def is_content_of(self, path: Path) -> bool:
-        """Whether the file at *path* is this one."""
+        """True if the file at *path* has this content."""
         if not path.is_file() or path.stat().st_size != self.size:
             return False
         is_git = len(self.checksum) == hashlib.sha1(usedforsecurity=False).digest_size * 2
@@ -60,13 +60,13 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What the hub says of a model before any of it is fetched.
+    """The hub's description of a model, before any of it is downloaded.
 
     Attributes:
         name: the repository.
-        commit: the newest one of the revision that was asked for.
-        files: those that were asked for.
-        licence: its name, such as `apache-2.0`; empty: the hub names none.
+        commit: newest commit of the requested revision.
+        files: the requested files.
+        licence: name of the licence, such as `apache-2.0`; empty: unknown.
     """
 
     name: str
@@ -76,43 +76,43 @@ class Announcement:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Total size of the files in bytes."""
         return sum(file.size for file in self.files)
 
 
 def announce(name: str, revision: str | None, patterns: Sequence[str]) -> Announcement:
-    """Ask the hub for the files of a model whose paths match *patterns*.
+    """List the files of a model on the hub whose paths match *patterns*.
 
     Raises:
-        ModelError: the hub announces what cannot be.
-        Exception: whatever the hub's client raises.
+        ModelError: the hub's answer is invalid.
+        Exception: any error of the hub's client.
     """
     from huggingface_hub import HfApi
 
     info = HfApi().model_info(name, revision=revision)
     commit = info.sha
     if not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
-        raise ModelError(f"The hub names no commit of {name}; use another hub.")
+        raise ModelError(f"Cannot download {name}: the hub returned no commit. Use another hub.")
     entries = HfApi().list_repo_tree(name, revision=commit, recursive=True)
     return Announcement(name, commit, [*announced_files(name, entries, patterns)], _licence(info.tags))
 
 
 def _licence(tags: object) -> str:
-    """The licence that a model's *tags* name."""
+    """The licence among a model's *tags*; empty without any."""
     texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-    found = [match[1] for match in map(_LICENCE.fullmatch, texts) if match]
-    return found[0] if found else ""
+    licences = [match[1] for match in map(_LICENCE.fullmatch, texts) if match]
+    return licences[0] if licences else ""
 
 
 def download(announced: Announcement, revision: str | None) -> Path:
-    """Fetch the files that were *announced* for *revision*; the folder in which they are.
+    """Download the files that were *announced* for *revision*; returns their folder.
 
-    Files that are there already are not fetched again, and interrupted ones go on where they were. Shows
-    progress on standard error.
+    Files in the cache are not downloaded again, and interrupted downloads are resumed. Shows progress on
+    standard error.
 
     Raises:
-        ModelError: the disk is too small, or a file came damaged.
-        Exception: whatever the hub's client raises.
+        ModelError: the disk is too small, or a file is corrupt.
+        Exception: any error of the hub's client.
     """
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
@@ -136,16 +136,16 @@ def announced_files(name: str, entries: Iterable[Any], patterns: Sequence[str]) 
     """The files among the *entries* of a listing that match *patterns*.
 
     Raises:
-        ModelError: one of them has a name, checksum or size that cannot be.
+        ModelError: the name, checksum or size of one of them is invalid.
     """
     from huggingface_hub.hf_api import RepoFile
 
-    found = 0
+    n_files = 0
     for entry in entries:
         if not isinstance(entry, RepoFile) or not any(fnmatch(entry.path, pattern) for pattern in patterns):
             continue
         checksum = entry.blob_id if entry.lfs is None else entry.lfs.sha256
-        found += 1
+        n_files += 1
         if not (
             all(map(_NAME.fullmatch, entry.path.split("/")))
             and isinstance(checksum, str)
@@ -153,17 +153,17 @@ def announced_files(name: str, entries: Iterable[Any], patterns: Sequence[str]) 
             and isinstance(entry.size, int)
             and entry.size >= 0
             and (entry.size <= TEXT_BYTES_MAX or any(fnmatch(entry.path, weights) for weights in WEIGHTS))
-            and found <= FILES_MAX
+            and n_files <= FILES_MAX
         ):
             raise ModelError(
-                f"The hub announces a file of {name} that cannot be one ({entry.path[:80]!r}); nothing of it "
-                f"was fetched, use another hub or model."
+                f"Cannot download {name}: the hub announces an invalid file ({entry.path[:80]!r}). "
+                f"Use another hub or model."
             )
         yield HubFile(PurePosixPath(entry.path), entry.size, checksum)
 
 
 class BoundedFile(FileIO):
-    """A file to which is appended, but never beyond *limit* bytes."""
+    """A file opened for appending that never grows beyond *limit* bytes."""
 
     def __init__(self, path: Path, limit: int) -> None:
         super().__init__(path, "ab")
@@ -173,11 +173,12 @@ class BoundedFile(FileIO):
         """Append *data*.
 
         Raises:
-            ModelError: more came than was announced.
+            ModelError: the file would become larger than announced.
         """
         if self.tell() + len(data) > self._limit:
             raise ModelError(
-                f"More than the {self._limit} bytes came that the hub announced; use another hub."
+                f"Cannot download the file: it has more than the announced {self._limit} bytes. "
+                f"Use another hub."
             )
         return super().write(data)
 
@@ -191,19 +192,21 @@ def _fetch(name: str, commit: str, file: HubFile, blobs: Path) -> None:
     partial = _partial(blobs, file)
     with FileLock(partial.with_suffix(".lock")):
         with BoundedFile(partial, file.size) as target:
-            there = target.seek(0 if target.tell() > file.size else target.tell())
+            offset = target.seek(0 if target.tell() > file.size else target.tell())
             target.truncate()
             http_get(
                 hf_hub_url(name, str(file.path), revision=commit),
                 target,
-                resume_size=there,
+                resume_size=offset,
                 headers=build_hf_headers(),
                 expected_size=file.size,
                 displayed_filename=str(file.path),
             )
         if not file.is_content_of(partial):
             partial.unlink()
-            raise ModelError(f"{file.path} of {name} came damaged and was dropped; fetch it again.")
+            raise ModelError(
+                f"Cannot use {file.path} of {name}: checksum mismatch, so it was deleted. Download it again."
+            )
         partial.replace(blobs / file.checksum)
 
 
@@ -219,13 +222,13 @@ def _check_disk(name: str, folder: Path, size: int) -> None:
     free = shutil.disk_usage(folder).free
     if size > free:
         raise ModelError(
-            f"{name} needs {size / GIB:.1f} GiB more of the disk with {folder.parents[1]}, where "
-            f"{free / GIB:.1f} are free; make room, or set HF_HOME to a folder on another disk."
+            f"Cannot download {name}: it needs {size / GIB:.1f} GiB on the disk of {folder.parents[1]}, and "
+            f"{free / GIB:.1f} are free. Free some space, or set HF_HOME to a folder on another disk."
         )
 
 
 def _link(blob: Path, path: Path) -> None:
-    """Let *path* lead to the content in *blob*; where links are not allowed, it becomes a copy."""
+    """Make *path* a link to *blob*, or a copy where links are not allowed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     try:
@@ -235,11 +238,11 @@ def _link(blob: Path, path: Path) -> None:
 
 
 def _remember(refs: Path, revision: str, commit: str) -> None:
-    """Note that *revision* is *commit*, so that it is found without the hub."""
+    """Record that *revision* is *commit*, so that it is found without the hub."""
     if revision == commit:
         return
     path = refs.joinpath(*revision.split("/"))
     if not path.resolve().is_relative_to(refs.resolve()):
-        raise ModelError(f"{revision} is no name of a revision; give a branch, a tag or a commit.")
+        raise ModelError(f"Cannot use {revision!r} as a revision. Give a branch, a tag or a commit.")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(commit)

@@ -1,7 +1,7 @@
 """Opens files of a checkpoint only if they are regular files of a bounded size.
 
-A checkpoint comes from somebody else. A named pipe would block whoever opens it for ever, and a link to
-`/dev/zero` would be read until memory ends.
+A checkpoint is untrusted. A named pipe would block its reader for ever, and a link to `/dev/zero` would be
+read until memory ends.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from pathlib import Path
 
 CONFIG_BYTES_MAX = 16 << 20
 TEXT_BYTES_MAX = 256 << 20
-"""For tokenizers and lists of weights; the largest in use have about 35 MB."""
+"""Limit for tokenizers and indexes of weights; the largest in use have about 35 MB."""
 
 
 class UnusableFileError(OSError):
-    """A file that is not regular, or too large for what it should be."""
+    """A file that is not regular, or larger than its kind should be."""
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
     """The content of *path*, which may have at most *limit* bytes. Never blocks.
 
     Raises:
-        UnusableFileError: it is no regular file, or larger.
-        OSError: it cannot be read.
+        UnusableFileError: the file is not regular, or larger.
+        OSError: the file cannot be read.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
@@ -40,11 +40,11 @@ def check_regular(path: Path, limit: int | None = None) -> None:
     """Raise unless *path* is a regular file of at most *limit* bytes (None: any size).
 
     Raises:
-        UnusableFileError: it is not.
+        UnusableFileError: the file is not regular, or larger.
         OSError: there is no such file.
     """
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
         raise UnusableFileError(f"{path.name} is not a regular file")
-    if limit is not None and found.st_size > limit:
+    if limit is not None and status.st_size > limit:
         raise UnusableFileError(f"{path.name} is larger than {limit >> 20} MiB")

@@ -1,1 +1,1 @@
-"""The decoding loop: tokens from a network, one after another, that a constraint allows."""
+"""The decoding loop: writes tokens of a network, one after another, that a constraint allows."""

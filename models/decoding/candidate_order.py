@@ -1,4 +1,7 @@
-"""The order in which the candidates of a step are tried: likeliest first, or drawn at random."""
+"""The order in which the candidates of a step are tried: likeliest first, or drawn at random.
+
+Where many candidates were refused, a mask filters the others.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +13,51 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from fimlsp.models.protocols import Candidates
+from fimlsp.models.decoding.stopping import LINE_END
+from fimlsp.models.protocols import Candidates, Maskable, NextToken
+from fimlsp.quotient.states.checked_state import CheckedState
+from fimlsp.quotient.states.protocol import State
 
-Pair = tuple[int, float]
+ScoredToken = tuple[int, float]
+"""A token id with its log-probability (nats)."""
 
-UNLISTED_MOST = 1 << 20
+UNLISTED_MAX = 1 << 20
 """No vocabulary has more tokens."""
 
-LISTED_MOST = 64
-"""Further candidates count as not listed: what is drawn does not depend on how many a network lists."""
+LISTED_MAX = 64
+"""Further candidates count as unlisted, so that draws do not depend on how many a network lists."""
 
-NOTHING_LEFT = 1e-9
-"""Where what is not listed is less likely in sum, it is not asked for."""
+NEGLIGIBLE = 1e-9
+"""Unlisted candidates that are less likely than this in total are ignored."""
 
 
-def preferred_first(pairs: Iterable[Pair], misfit: Callable[[int], float]) -> Iterator[Pair]:
-    """*pairs*, likeliest first, with each token taken for less likely by its *misfit*, in nats.
+def preferred_first(
+    candidates: Iterable[ScoredToken], misfit: Callable[[int], float]
+) -> Iterator[ScoredToken]:
+    """*candidates* (likeliest first) in the order of log-probability minus *misfit*, a penalty (nats).
 
-    *misfit* is asked only about tokens on which the order of those that are taken depends.
+    *misfit* is called only for tokens on which the order of the consumed candidates depends.
     """
-    waiting = list[tuple[float, int, Pair]]()
-    for number, pair in enumerate(pairs):
-        while waiting and -waiting[0][0] >= pair[1]:
-            yield heappop(waiting)[2]
-        less = misfit(pair[0])
-        if less:
-            heappush(waiting, (less - pair[1], number, pair))
+    delayed = list[tuple[float, int, ScoredToken]]()
+    for number, candidate in enumerate(candidates):
+        while delayed and -delayed[0][0] >= candidate[1]:
+            yield heappop(delayed)[2]
+        penalty = misfit(candidate[0])
+        if penalty:
+            heappush(delayed, (penalty - candidate[1], number, candidate))
         else:
-            yield pair
-    while waiting:
-        yield heappop(waiting)[2]
+            yield candidate
+    while delayed:
+        yield heappop(delayed)[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
     """How candidates are drawn; see `DecodeSettings`.
 
-    The cuts are of the model's own distribution at that temperature: the `top_k` likeliest, of these those at
-    least `min_p` times as likely as the likeliest, and of these the likeliest that hold a share of `top_p`.
+    The cuts apply to the model's own distribution at that temperature. They keep the `top_k` likeliest; of
+    these, those at least `min_p` times as likely as the likeliest. Of the rest, they keep the likeliest that
+    hold a share of `top_p`.
     """
 
     temperature: float
@@ -57,126 +67,146 @@ class Draw:
 
     @property
     def cuts(self) -> bool:
-        """Whether anything is left out."""
+        """True if candidates may be cut off."""
         return self.top_p < 1 or self.top_k is not None or self.min_p > 0
 
-    def n_kept(self, scores: NDArray[np.float64], rest: float) -> int | None:
-        """How many of the likeliest candidates are left; None if those that are not listed decide that.
+    def n_kept(self, scores: NDArray[np.float64], unlisted: float) -> int | None:
+        """Number of the likeliest candidates that are kept; None if that depends on unlisted candidates.
 
-        *scores* are the listed ones, best first, over the temperature; *rest* is a bound of what the others
-        weigh together, as a multiple of the best.
+        *scores* are the log-probabilities of the listed candidates, best first, over the temperature.
+        *unlisted* is an upper bound of the total weight of the others, as a multiple of the best.
         """
-        shares = np.exp(scores - scores[0])
-        n = len(shares) if self.top_k is None else min(self.top_k, len(shares))
-        closed = not rest or (self.top_k is not None and self.top_k <= len(shares))
-        enough = int(np.count_nonzero(shares >= self.min_p))
-        closed = closed or enough < len(shares) or self.min_p > rest
-        n = min(n, max(1, enough))
+        weights = np.exp(scores - scores[0])
+        n = len(weights) if self.top_k is None else min(self.top_k, len(weights))
+        is_known = not unlisted or (self.top_k is not None and self.top_k <= len(weights))
+        n_likely = int(np.count_nonzero(weights >= self.min_p))
+        is_known = is_known or n_likely < len(weights) or self.min_p > unlisted
+        n = min(n, max(1, n_likely))
         if self.top_p < 1:
-            sums, unlisted = np.cumsum(shares[:n]), 0.0 if closed else rest
+            sums, unlisted_sum = np.cumsum(weights[:n]), 0.0 if is_known else unlisted
             low = int(np.searchsorted(sums, self.top_p * sums[-1])) + 1
-            high = int(np.searchsorted(sums, self.top_p * (sums[-1] + unlisted))) + 1
-            return min(low, n) if low == high or closed else None
-        return n if closed else None
+            high = int(np.searchsorted(sums, self.top_p * (sums[-1] + unlisted_sum))) + 1
+            return min(low, n) if low == high or is_known else None
+        return n if is_known else None
 
 
 def at_random(
     candidates: Candidates,
     draw: Draw,
     random: Generator,
-    everything: Callable[[], Candidates | None] = lambda: None,
-) -> Iterator[Pair]:
+    list_all: Callable[[], Candidates | None] = lambda: None,
+) -> Iterator[ScoredToken]:
     """All candidates in the order of draws without replacement, those that *draw* cuts off last.
 
-    Law: the first pair that passes a test is distributed as the candidates that pass it, renormalised; so
+    Law: the first one that passes a test is distributed as the candidates that pass it, renormalised. So
     trying them in this order is exact adaptive rejection sampling. Sorting by Gumbel noise draws without
-    replacement (Vieira 2014). What is not listed is one candidate more, until it is drawn; then *everything*
-    tells it, or it is left out if that gives None. Its weight is a bound at first, hence a second draw.
+    replacement (Vieira 2014). All unlisted candidates count as one until it is drawn. Then *list_all* is
+    called for them; if it returns None they are left out. Their total weight is only bounded at first, hence
+    a second draw.
     """
-    if len(candidates.tokens) > LISTED_MOST:
-        listed_all = candidates
-        candidates, everything = _first(candidates, LISTED_MOST), lambda: listed_all
+    if len(candidates.tokens) > LISTED_MAX:
+        complete_list = candidates
+        candidates, list_all = _likeliest(candidates, LISTED_MAX), lambda: complete_list
     scores = np.asarray(candidates.log_probabilities) / draw.temperature
-    rest = _rest(candidates, draw.temperature)
-    n = draw.n_kept(scores, rest) if draw.cuts else None
-    if n is None and draw.cuts:
-        candidates = everything() or candidates
-        scores, rest = np.asarray(candidates.log_probabilities) / draw.temperature, 0.0
-        n = draw.n_kept(scores, rest)
-    if n is not None:
-        yield from _drawn(candidates, scores, np.arange(n), random)
-        told = everything() if rest else None
-        if told is not None:
-            drawn = set(candidates.tokens[:n])
-            others = [at for at, token in enumerate(told.tokens) if token not in drawn]
-            candidates, scores = told, np.asarray(told.log_probabilities) / draw.temperature
-        else:
-            others = list(range(n, len(scores)))
-        yield from _drawn(candidates, scores, np.asarray(others, np.intp), random)
+    unlisted = _unlisted_weight(candidates, draw.temperature)
+    n_kept = draw.n_kept(scores, unlisted) if draw.cuts else None
+    if n_kept is None and draw.cuts:
+        candidates = list_all() or candidates
+        scores, unlisted = np.asarray(candidates.log_probabilities) / draw.temperature, 0.0
+        n_kept = draw.n_kept(scores, unlisted)
+    if n_kept is None:
+        yield from _with_unlisted(candidates, scores, unlisted, draw.temperature, random, list_all)
         return
-    yield from _with_rest(candidates, scores, rest, draw.temperature, random, everything)
+    yield from _drawn(candidates, scores, np.arange(n_kept), random)
+    everything = list_all() if unlisted else None
+    if everything is None:
+        cut_off = list(range(n_kept, len(scores)))
+    else:
+        kept = set(candidates.tokens[:n_kept])
+        cut_off = [at for at, token in enumerate(everything.tokens) if token not in kept]
+        candidates, scores = everything, np.asarray(everything.log_probabilities) / draw.temperature
+    yield from _drawn(candidates, scores, np.asarray(cut_off, np.intp), random)
 
 
-def _first(candidates: Candidates, most: int) -> Candidates:
-    """The likeliest of *candidates*, at *most* so many."""
+def _likeliest(candidates: Candidates, n: int) -> Candidates:
+    """The *n* likeliest of *candidates*."""
     return replace(
-        candidates,
-        tokens=candidates.tokens[:most],
-        log_probabilities=candidates.log_probabilities[:most],
+        candidates, tokens=candidates.tokens[:n], log_probabilities=candidates.log_probabilities[:n]
     )
 
 
-def _with_rest(
+def _with_unlisted(
     candidates: Candidates,
     scores: NDArray[np.float64],
-    rest: float,
+    unlisted: float,
     temperature: float,
     random: Generator,
-    everything: Callable[[], Candidates | None],
-) -> Iterator[Pair]:
-    """As `at_random` without cuts, with *rest* as the bound of what is not listed."""
-    size = len(scores)
-    weights = np.append(scores, np.log(rest) + scores[0]) if rest else scores
+    list_all: Callable[[], Candidates | None],
+) -> Iterator[ScoredToken]:
+    """As `at_random` without cuts; *unlisted* is an upper bound of the weight of unlisted candidates."""
+    n_listed = len(scores)
+    weights = np.append(scores, np.log(unlisted) + scores[0]) if unlisted else scores
     order = np.argsort(-(weights + random.gumbel(size=len(weights)))).tolist()
     for number, at in enumerate(order):
-        if at < size:
+        if at < n_listed:
             yield candidates.tokens[at], candidates.log_probabilities[at]
             continue
-        told = everything()
-        if told is None:
+        everything = list_all()
+        if everything is None:
             continue
-        listed, drawn = set(candidates.tokens), {candidates.tokens[other] for other in order[:number]}
-        all_scores = np.asarray(told.log_probabilities) / temperature
-        unlisted = np.asarray([at for at, token in enumerate(told.tokens) if token not in listed], np.intp)
-        exact = float(np.exp(all_scores[unlisted] - scores[0]).sum())
-        if len(unlisted) and random.random() < exact / rest:
-            first = next(_drawn(told, all_scores, unlisted, random))
+        listed, drawn = set(candidates.tokens), {candidates.tokens[earlier] for earlier in order[:number]}
+        all_scores = np.asarray(everything.log_probabilities) / temperature
+        new = np.asarray([at for at, token in enumerate(everything.tokens) if token not in listed], np.intp)
+        exact = float(np.exp(all_scores[new] - scores[0]).sum())
+        if len(new) and random.random() < exact / unlisted:
+            first = next(_drawn(everything, all_scores, new, random))
             drawn.add(first[0])
             yield first
-        others = [at for at, token in enumerate(told.tokens) if token not in drawn]
-        yield from _drawn(told, all_scores, np.asarray(others, np.intp), random)
+        left = [at for at, token in enumerate(everything.tokens) if token not in drawn]
+        yield from _drawn(everything, all_scores, np.asarray(left, np.intp), random)
         return
 
 
 def _drawn(
     candidates: Candidates, scores: NDArray[np.float64], among: NDArray[np.intp], random: Generator
-) -> Iterator[Pair]:
+) -> Iterator[ScoredToken]:
     """The candidates numbered *among* in the order of draws without replacement."""
     for at in among[np.argsort(-(scores[among] + random.gumbel(size=len(among))))].tolist():
         yield candidates.tokens[at], candidates.log_probabilities[at]
 
 
-def _rest(candidates: Candidates, temperature: float) -> float:
-    """At most what those that are not listed weigh together, as a multiple of the likeliest; 0 if nothing.
+def _unlisted_weight(candidates: Candidates, temperature: float) -> float:
+    """Upper bound of the weight of all unlisted candidates, as a multiple of the likeliest; 0 if negligible.
 
-    Each is at most as likely as the last that is listed, and together they have what the others leave.
+    Each is at most as likely as the last listed one, and together they have the remaining probability.
     """
     probabilities = np.exp(candidates.log_probabilities)
-    left = 1 - float(probabilities.sum())
-    if left <= NOTHING_LEFT:
+    total = 1 - float(probabilities.sum())
+    if total <= NEGLIGIBLE:
         return 0.0
-    most, last = float(probabilities[0]), float(probabilities[-1])
-    if temperature <= 1:  # p ** (1 / T) is at most p times that of the last over the last
-        return float(left / most * (last / most) ** (1 / temperature - 1))
-    n = UNLISTED_MOST  # a concave function of each: equal shares weigh most
-    return float(n * (left / n / most) ** (1 / temperature))
+    best, last = float(probabilities[0]), float(probabilities[-1])
+    if temperature <= 1:  # p ** (1 / T) is at most p / last times last ** (1 / T)
+        return float(total / best * (last / best) ** (1 / temperature - 1))
+    n = UNLISTED_MAX  # the function of each is concave, so equal shares have the largest sum
+    return float(n * (total / n / best) ** (1 / temperature))
+
+
+def filter_by_mask(
+    candidates: Iterator[ScoredToken], model: NextToken, state: State, may_cut_lines: bool
+) -> Iterator[ScoredToken]:
+    """Those of *candidates* that may follow *state*, and stop tokens; all of them if *model* has no masks.
+
+    If the loop *may_cut_lines*, candidates with a line end stay, as a part of them may be allowed. If whole
+    texts are checked on top of the grammar, the mask is that of the grammar alone. Checking every token would
+    cost more than it saves.
+    """
+    if not isinstance(model, Maskable):
+        yield from candidates
+        return
+    vocabulary = model.mask_vocabulary
+    grammar = state.state if isinstance(state, CheckedState) else state
+    is_allowed = vocabulary.tokens(grammar.allowed_texts(vocabulary), complete=True)
+    texts, n = model.token_bytes, len(vocabulary)
+    for token, log_probability in candidates:
+        if (token < n and is_allowed[token]) or (may_cut_lines and LINE_END in (texts[token] or b"")):
+            yield token, log_probability

@@ -1,12 +1,13 @@
-"""The decoding loop: the likeliest tokens, but none after which the middle could no longer connect.
+"""The decoding loop: takes the likeliest tokens after which the middle can still be completed.
 
-Candidates are tried from the most likely down; a rejected one costs a check by the constraint and no step
-of the network (adaptive rejection). The end of the text is a candidate like any other, allowed only where
-the middle is complete. A rejected candidate that says what follows in the line already means the end as well.
-The rule for the end of the budget is that of Melcer et al. 2024 (arXiv 2402.17988): among all steps where the
-middle was complete, the one with the best length-normalised log-probability.
-Steering goes beyond the paper: when the budget runs low, only candidates are taken that the remaining tokens
-can still complete, and at worst the shortest completion itself is written, so the result always connects.
+Candidates are tried from the most likely down. A rejected one costs a check by the constraint and no step of
+the network (adaptive rejection). The end of the text is a candidate like any other, allowed only where the
+middle is complete. A rejected candidate that repeats the text after the cursor in its line means the end too.
+
+The rule for the end of the budget is that of Melcer et al. 2024 (arXiv 2402.17988): the middle stops at the
+complete step with the best length-normalised log-probability. Steering goes beyond the paper. When the budget
+runs low, only candidates are taken that the remaining tokens can complete. At worst the shortest completion
+itself is written, so the result always connects.
 """
 
 from __future__ import annotations
@@ -20,27 +21,38 @@ from time import monotonic
 from numpy.random import default_rng
 
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
-from fimlsp.models.decoding.best_stop import best_stop
-from fimlsp.models.decoding.candidate_order import Draw, Pair, at_random, preferred_first
-from fimlsp.models.decoding.masking import filter_by_mask
-from fimlsp.models.decoding.middle import Middle, StopReason, Stopwatch, TokenTrace
-from fimlsp.models.decoding.partial_middle import Continuation, DecodeStep, PartialMiddle
+from fimlsp.models.decoding.candidate_order import (
+    Draw,
+    ScoredToken,
+    at_random,
+    filter_by_mask,
+    preferred_first,
+)
+from fimlsp.models.decoding.middle import (
+    Continuation,
+    DecodeStep,
+    Middle,
+    PartialMiddle,
+    StopReason,
+    Stopwatch,
+    TokenTrace,
+)
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.stopping import LINE_END, LineRule, n_repeated
+from fimlsp.models.decoding.stopping import LINE_END, LineRule, best_stop, n_repeated
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Attended, Candidates, Launching, NextToken, Preference, TellsAll
+from fimlsp.models.protocols import Cancellable, Candidates, Launching, ListsAll, NextToken, Preference
 from fimlsp.quotient.states.protocol import State
 
 REJECTIONS_PER_STEP_MAX = 50
 REFUSALS_BEFORE_MASK = 24
-"""So many refused candidates of a step cost about as much as a mask (`benchmarks/models/refusals.py`)."""
+"""Refusals at one step that cost about as much as a mask (`benchmarks/models/refusals.py`)."""
 
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
 NOTHING = Candidates([], [], float("-inf"))
 ENGINE_SECONDS = 0.5
-"""What the constraint may take for one token, or for the end of a middle, even when time is up."""
+"""Time for one token, or for the end of a middle, that the constraint gets even when the time is up."""
 
 
 def decode_middle(
@@ -52,12 +64,12 @@ def decode_middle(
 ) -> Middle:
     """Decode the middle that *start* constrains, from *model* at *prompt*.
 
-    *should_stop* is asked before every step of the network. Law: with `settings.steer` the result is
+    *should_stop* is called before every step of the network. Law: with `settings.steer` the result is
     complete unless it was cancelled. Costs at most `settings.tokens` + 1 steps of the network and 50
     rejections each.
     """
     decoding = Decoding.begin(model, prompt, start, settings)
-    with decoding.attended(should_stop):
+    with decoding.cancellable(should_stop):
         return decoding.run(should_stop)
 
 
@@ -65,11 +77,12 @@ def decode_middle(
 class Decoding:
     """One run of the loop.
 
-    With a temperature, `draw` tells apart runs with equal settings, each of which draws by itself. `steps`
-    holds one entry per network step, `trace` one per token; so `steps[n + 1]` follows token n. If the network
-    can be launched, it starts on the next token as soon as that is known, the loop does in the meantime what
-    does not decide about it, and `pending` waits for the result. While texts are read side by side,
-    `read_elsewhere` tells all candidates of this one.
+    With a temperature, `draw` numbers the runs with equal settings, each of which draws by itself. `steps`
+    has one entry per network step, `trace` one per token, so `steps[n + 1]` follows token n.
+
+    If the network can be launched, it starts on the next token as soon as that is known. Meanwhile the loop
+    does the work that does not decide about it; then `pending` waits for the result. While texts are read
+    side by side, `list_all_of_row` lists all candidates of this one.
     """
 
     model: NextToken
@@ -84,11 +97,11 @@ class Decoding:
     has_read_prompt: bool = False
     launch: Callable[[int], Callable[[], Candidates]] | None = None
     pending: Callable[[], Candidates] | None = None
-    read_elsewhere: Callable[[], Candidates | None] | None = None
+    list_all_of_row: Callable[[], Candidates | None] | None = None
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
-    refused: list[tuple[int, float]] = field(default_factory=list)
+    refused: list[ScoredToken] = field(default_factory=list)
     steered: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     rule: LineRule = field(init=False)
@@ -103,15 +116,15 @@ class Decoding:
         return cls(model, prompt, settings, start, PartialMiddle(b"", start), ends_at)
 
     def redrawn(self, draw: int) -> Decoding:
-        """A run like this one from its start, as *draw* of those with its seed, with the same end of time."""
+        """Draw number *draw* with the seed of this run, from the start, with the same end of time."""
         middle = PartialMiddle(b"", self.start)
         return Decoding(self.model, self.prompt, self.settings, self.start, middle, self.ends_at, draw)
 
     def branch(self, number: int, token: int, log_probability: float) -> Decoding | None:
         """A run that shares the steps up to *number* with this one and takes *token* there.
 
-        None: the constraint or steering refuses the token. If it ends the middle, `run` has nothing left to
-        do. The time limit is that of this run.
+        None if the constraint or steering refuses the token. If it ends the middle, `run` has nothing left
+        to do. The time limit is that of this run.
         """
         step, left = self.steps[number], self.budget - number
         continuation = self._continuation(step, token, log_probability)
@@ -125,14 +138,14 @@ class Decoding:
         return run
 
     def grown(self, most: int) -> Iterator[Decoding]:
-        """Runs that go on with each of the best allowed candidates behind this one, at *most* so many.
+        """Runs that continue this one with each of the best allowed candidates, at most *most*.
 
-        Costs one step of the network, which reads what differs from the text that it read last. The runs
-        share their watch.
+        Costs one step of the network, which reads the difference from the text that it read last. The runs
+        share their stopwatch.
         """
         self.watch.charge("constraint")
         listed = self.model.begin(self.prompt.tokens, self.middle.tokens)
-        step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._everything)
+        step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._list_all)
         self.watch.charge("network")
         left, self.refused = self.budget - len(self.middle.tokens), []
         for continuation in islice(self._allowed(step), most):
@@ -147,27 +160,27 @@ class Decoding:
 
     @property
     def total(self) -> float:
-        """The log-probability (nats) of what is written, its end included if the network has ended it."""
+        """The log-probability (nats) of the middle so far, its end included if the network has ended it."""
         return self.middle.total + (self.steps[-1].candidates.stop if self.stop_reason == "end" else 0.0)
 
     @property
     def budget(self) -> int:
-        """The most tokens that may be written."""
+        """Maximum number of tokens."""
         return min(self.settings.tokens, self.prompt.room)
 
-    def attended(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
-        """While this lasts, no run with this end of time waits for a network elsewhere in vain."""
-        if not isinstance(self.model, Attended):
+    def cancellable(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """Within this context, no run waits for a network elsewhere beyond its end of time."""
+        if not isinstance(self.model, Cancellable):
             return nullcontext()
-        return self.model.attended(lambda: should_stop() or monotonic() >= self.ends_at)
+        return self.model.cancellable(lambda: should_stop() or monotonic() >= self.ends_at)
 
     def run(
         self, should_stop: Callable[[], bool], on_text: Callable[[bytes], None] = lambda _: None
     ) -> Middle:
-        """Take steps until there is a reason to stop; *on_text* gets the bytes that each adds to the text."""
+        """Take steps until there is a reason to stop; *on_text* gets the bytes that each step adds."""
         while (reason := self.interruption(should_stop)) is None:
             try:
-                step = self._ask_network()
+                step = self._read_next()
             except Interrupted:
                 return self._result(self.interruption(should_stop) or "cancelled")
             self._write_token(step)
@@ -175,27 +188,27 @@ class Decoding:
                 on_text(self.middle.text[len(step.middle.text) :])
         return self._result(reason)
 
-    def step_with(self, candidates: Candidates, everything: Callable[[], Candidates] | None = None) -> None:
+    def step_with(self, candidates: Candidates, list_all: Callable[[], Candidates] | None = None) -> None:
         """Take one step with *candidates* that `run_ahead` got from the network for this run.
 
-        *everything* tells all of them, if that can be told. The time since the last step counts as the
+        *list_all* returns all of them, if they can be listed. The time since the last step counts as the
         network's.
         """
         self.watch.charge("network")
-        self.read_elsewhere = everything or (lambda: None)
+        self.list_all_of_row = list_all or (lambda: None)
         self._write_token(self._new_step(candidates))
-        self.read_elsewhere = None
+        self.list_all_of_row = None
         self.watch.charge("constraint")
 
     def interruption(self, should_stop: Callable[[], bool]) -> StopReason | None:
-        """Why not to go on; None if there is no reason."""
+        """The reason to stop; None if there is none."""
         if self.stop_reason is not None:
             return self.stop_reason
         if should_stop():
             return "cancelled"
         return "deadline" if monotonic() >= self.ends_at else None
 
-    def _ask_network(self) -> DecodeStep:
+    def _read_next(self) -> DecodeStep:
         self.watch.charge("constraint")
         if self.has_read_prompt:
             candidates = self.pending() if self.pending else self.model.advance(self.middle.tokens[-1])
@@ -208,7 +221,7 @@ class Decoding:
         return self._new_step(candidates)
 
     def _new_step(self, candidates: Candidates) -> DecodeStep:
-        step = DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._everything)
+        step = DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._list_all)
         self.steps.append(step)
         return step
 
@@ -221,10 +234,10 @@ class Decoding:
             self.stop_reason = "deadline"
 
     def _best_allowed(self, step: DecodeStep, left: int) -> StopReason | None:
-        """Take the best candidate that is allowed, *left* tokens being left; a reason to stop, if any."""
+        """Take the best allowed candidate, with *left* tokens left; returns the reason to stop, if any."""
         if left <= 0:
             return "budget"
-        refused = self.refused = list[tuple[int, float]]()
+        refused = self.refused = list[ScoredToken]()
         allowed = islice(self._allowed(step), STEERED_PER_STEP_MAX)
         for n_steered, continuation in enumerate(allowed):
             if not self._steers_away(continuation, left - 1):
@@ -233,15 +246,15 @@ class Decoding:
         return "dead_end"
 
     def _allowed(self, step: DecodeStep) -> Iterator[Continuation]:
-        """Continuations the constraint allows, in the order of candidates, until 50 were rejected.
+        """Continuations that the constraint allows, in the order of candidates, until 50 were rejected.
 
-        Where refusals pile up, a mask tells which candidates are worth asking about, however many there are.
-        With the rule "best" there is none, and a refused candidate ends a middle that is complete, as in the
-        released code of Melcer et al. 2024; what else could be written there is then not asked. With the rule
-        "first" one does that says what follows in the line: the model has come to what stands there already.
+        After many refusals a mask filters the candidates, however many there are. With the rule "best" there
+        is no mask, and any refused candidate ends a complete middle, as in the released code of Melcer et al.
+        2024. With the rule "first", a refused candidate ends a complete middle if it repeats the text that
+        follows in the line.
         """
         is_plain = self.settings.stop_rule == "best"
-        for token, log_probability in self._ordered(step) if is_plain else self._worth_asking(step):
+        for token, log_probability in self._ordered(step) if is_plain else self._filtered(step):
             continuation = self._continuation(step, token, log_probability)
             self.tried += 1
             if continuation is not None:
@@ -249,22 +262,22 @@ class Decoding:
                 continue
             self.refused.append((token, log_probability))
             self.rejected += 1
-            if (is_plain or self.rule.says_what_follows(self.model.token_bytes[token])) and step.complete:
+            if (is_plain or self.rule.repeats_what_follows(self.model.token_bytes[token])) and step.complete:
                 yield Continuation(step.middle, "end" if is_plain else "follows")
                 return
             if len(self.refused) == REJECTIONS_PER_STEP_MAX:
                 return
 
-    def _worth_asking(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
-        """The candidates in their order, from the 24th that is refused on only those that a mask allows."""
+    def _filtered(self, step: DecodeStep) -> Iterator[ScoredToken]:
+        """The candidates in their order; after 24 refusals only those that a mask allows."""
         ordered = self._ordered(step)
-        for pair in ordered:
-            yield pair
+        for candidate in ordered:
+            yield candidate
             if len(self.refused) == REFUSALS_BEFORE_MASK:
                 break
         yield from filter_by_mask(ordered, self.model, step.middle.state, self.settings.lines is not None)
 
-    def _ordered(self, step: DecodeStep) -> Iterator[tuple[int, float]]:
+    def _ordered(self, step: DecodeStep) -> Iterator[ScoredToken]:
         settings = self.settings
         if not settings.temperature:
             preference = settings.preference
@@ -274,22 +287,22 @@ class Decoding:
             )
         random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
         draw = Draw(settings.temperature, settings.top_p, settings.top_k, settings.min_p)
-        return at_random(step.candidates, draw, random, lambda: self._everything(step))
+        return at_random(step.candidates, draw, random, lambda: self._list_all(step))
 
-    def _best_first(self, step: DecodeStep) -> Iterator[Pair]:
-        """The listed candidates, then all others if the network tells them; these are only asked for then."""
+    def _best_first(self, step: DecodeStep) -> Iterator[ScoredToken]:
+        """The listed candidates, then all others if the network can list them, which it does only then."""
         listed = step.candidates
         yield from zip(listed.tokens, listed.log_probabilities, strict=True)
-        told, known = self._everything(step) or NOTHING, set(listed.tokens)
-        for pair in zip(told.tokens, told.log_probabilities, strict=True):
-            if pair[0] not in known:
-                yield pair
+        everything, listed_tokens = self._list_all(step) or NOTHING, set(listed.tokens)
+        for candidate in zip(everything.tokens, everything.log_probabilities, strict=True):
+            if candidate[0] not in listed_tokens:
+                yield candidate
 
-    def _everything(self, step: DecodeStep) -> Candidates | None:
-        """All candidates of *step*; None if the network does not tell them."""
-        if self.read_elsewhere is not None:
-            return self.read_elsewhere()
-        if not isinstance(self.model, TellsAll):
+    def _list_all(self, step: DecodeStep) -> Candidates | None:
+        """All candidates of *step*; None if the network cannot list them."""
+        if self.list_all_of_row is not None:
+            return self.list_all_of_row()
+        if not isinstance(self.model, ListsAll):
             return None
         self.watch.charge("constraint")
         everything = self.model.all_after(self.prompt.tokens, step.middle.tokens)
@@ -297,7 +310,7 @@ class Decoding:
         return everything
 
     def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
-        """By how many nats each token counts less at *step*."""
+        """The penalty (nats) of each token at *step*."""
         text, texts = step.middle.text, self.model.token_bytes
         return lambda token: preference.misfit(text, texts[token] or LINE_END)
 
@@ -308,14 +321,14 @@ class Decoding:
         return self.rule.continuation(step.middle, text, token, log_probability) if text else None
 
     def _steers_away(self, continuation: Continuation, left: int) -> bool:
-        """Whether steering refuses *continuation*, after which *left* tokens are left."""
+        """True if steering refuses *continuation*, after which *left* tokens are left."""
         middle, stop_reason = continuation
         if self.rule.leads_too_far(self.middle, middle):
             return True
         return stop_reason is None and (self.rule.leaves_line(middle) or self._is_out_of_reach(middle, left))
 
     def _is_out_of_reach(self, middle: PartialMiddle, left: int) -> bool:
-        """Whether *middle* moves the nearest end further away than *left* more tokens can reach."""
+        """True if *middle* moves the nearest end further away than *left* more tokens can reach."""
         if not self.settings.steer or left >= STEERING_HORIZON:
             return False
         if middle.state is self.middle.state or middle.complete:
@@ -327,10 +340,10 @@ class Decoding:
         self,
         step: DecodeStep,
         continuation: Continuation,
-        refused: tuple[tuple[int, float], ...] = (),
+        refused: tuple[ScoredToken, ...] = (),
         steered: bool = False,
     ) -> StopReason | None:
-        """Go on with *continuation*; the reason to stop there, if there is one."""
+        """Continue with *continuation*; returns the reason to stop there, if any."""
         middle, stop_reason = continuation
         if middle is step.middle:
             return stop_reason
@@ -343,7 +356,7 @@ class Decoding:
         self.middle = middle
         if stop_reason is None and middle.total < self.settings.least_total:
             return "unsure"
-        if stop_reason is None and self.rule.is_asked_to_stop(middle):
+        if stop_reason is None and self.rule.is_stopped_by_caller(middle):
             return "asked"
         if stop_reason is None and self.settings.stop_rule == "first" and n_repeated(middle.tokens):
             return "repetition"
@@ -370,12 +383,12 @@ class Decoding:
         )
 
     def _trace_with_stops(self, stops: list[float]) -> Iterator[TokenTrace]:
-        """The trace, where the network was asked what follows a token with the probability of a stop."""
+        """The trace, with the log-probability of a stop after each token that the network read."""
         for number, token in enumerate(self.trace):
             yield replace(token, stop=stops[number]) if number < len(stops) else token
 
     def _finished(self, reason: StopReason) -> PartialMiddle:
-        """The part of the middle to keep, completed where that is wanted and does not take too long."""
+        """The part of the middle to keep, completed if that is wanted and takes little time."""
         try:
             with interruptible(time_limit(max(ENGINE_SECONDS, self.ends_at - monotonic()))):
                 return self._finished_in_time(reason)
@@ -383,6 +396,11 @@ class Decoding:
             return self.middle
 
     def _finished_in_time(self, reason: StopReason) -> PartialMiddle:
+        """As `_finished`: all of the middle, the part up to its best stop, or its shortest completion.
+
+        All of it is kept if it stopped for a reason of its own, or with the rule "last". Otherwise the best
+        stop counts, without repeated tokens; an incomplete middle is completed if steering is on.
+        """
         middle = self.middle
         takes_first = self.settings.stop_rule == "first"
         if reason == "lines" and self.rule.leaves_line(middle):

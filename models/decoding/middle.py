@@ -1,21 +1,39 @@
-"""The result of decoding: a middle, why it stopped, what it cost, and how each token was chosen."""
+"""Middles: while one is written, with the constraint's state after it, and as the result of decoding."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp
 from time import monotonic
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from fimlsp.models.decoding.healing import Healed
+from fimlsp.models.protocols import Candidates
+from fimlsp.quotient.states.protocol import State
 
 StopReason = Literal[
     "end", "follows", "lines", "repetition", "dead_end", "budget", "deadline", "cancelled", "asked", "unsure"
 ]
-"""The model ends the middle, or goes on with what follows in the line already; or something else stops it."""
+"""Why decoding stopped.
 
+| reason | meaning |
+|---|---|
+| end | the model ended the middle |
+| follows | the model repeated the text that follows in the line |
+| lines | the wanted number of lines is written |
+| repetition | the model repeated itself |
+| dead_end | the constraint refused all candidates that were tried |
+| budget | all tokens are used up |
+| deadline | the time is up |
+| cancelled | the caller lost interest |
+| asked | the caller's own rule ended the middle |
+| unsure | the log-probability fell below the limit |
+"""
 
-Side = Literal["prompt", "network", "constraint"]
-"""What the time of a step is spent in."""
+Phase = Literal["prompt", "network", "constraint"]
+"""Part of decoding that time is charged to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +44,8 @@ class TokenTrace:
         text: all of its bytes, even if the middle ends inside the token.
         log_probability: its log-probability (nats).
         refused: candidates that the constraint refused before this one, as ids and log-probabilities.
-        steered: whether steering refused a likelier candidate.
-        stop: log-probability of ending the middle after this token; None if the network was not asked.
+        steered: True if steering refused a likelier candidate.
+        stop: log-probability of ending the middle after this token; None if the network did not read it.
         token: its id.
     """
 
@@ -40,32 +58,32 @@ class TokenTrace:
 
     @property
     def rejected(self) -> int:
-        """How many candidates were refused."""
+        """Number of refused candidates."""
         return len(self.refused)
 
     @property
     def refused_mass(self) -> float:
-        """The probabilities of the refused candidates in sum."""
+        """Total probability of the refused candidates."""
         return sum(exp(log_probability) for _, log_probability in self.refused)
 
 
 @dataclass(frozen=True, slots=True)
 class Middle:
-    """What was decoded.
+    """The result of decoding.
 
     Attributes:
         text: the bytes to insert.
-        complete: whether left + text + right is in the language.
-        tokens: tokens decoded, including those that were dropped at the end.
-        rejected: candidates refused by the constraint.
-        steered: whether steering refused a candidate or wrote the shortest completion.
+        complete: True if left + text + right is in the language.
+        tokens: number of decoded tokens, including those that were dropped at the end.
+        rejected: number of candidates that the constraint refused.
+        steered: True if steering refused a candidate or wrote the shortest completion.
         stop_reason: why decoding stopped.
         log_probability: mean log-probability (nats) of the tokens of *text* that the network wrote.
-        model_ms: milliseconds spent in the network after the prompt.
-        engine_ms: milliseconds spent in the constraint.
-        prefill_ms: milliseconds the network took to read the prompt.
-        tried: candidates the constraint was asked about, including those that were taken.
-        stop_at_start: log-probability that the middle is empty; None if the network was not asked.
+        model_ms: milliseconds in the network after the prompt.
+        engine_ms: milliseconds in the constraint.
+        prefill_ms: milliseconds of the network for the prompt.
+        tried: number of candidates that the constraint checked, including those that were taken.
+        stop_at_start: log-probability that the middle is empty; None if the network was not called.
         trace: one entry for each decoded token, including those that were dropped at the end.
     """
 
@@ -83,35 +101,121 @@ class Middle:
     stop_at_start: float | None = None
     trace: tuple[TokenTrace, ...] = ()
 
-    def behind(self, prefix: bytes) -> Middle:
-        """This middle without *prefix*, with which its text begins.
+    def without_prefix(self, prefix: bytes) -> Middle:
+        """This middle without *prefix*, the beginning of its text.
 
-        A token that ends with the prefix or before counts with the one that follows it.
+        A token that ends within the prefix or with it counts with the token after it.
         """
         n = len(prefix)
-        return replace(self, text=self.text[n:], trace=tuple(self._trace_behind(n))) if n else self
+        return replace(self, text=self.text[n:], trace=tuple(self._trace_after(n))) if n else self
 
-    def _trace_behind(self, n: int) -> Iterator[TokenTrace]:
-        """The trace behind its first *n* bytes."""
-        before = 0.0
+    def _trace_after(self, n: int) -> Iterator[TokenTrace]:
+        """The trace after its first *n* bytes."""
+        skipped = 0.0
         for token in self.trace:
             if 0 < len(token.text) <= n:
                 n -= len(token.text)
-                before += token.log_probability
+                skipped += token.log_probability
             else:
-                yield replace(token, text=token.text[n:], log_probability=before + token.log_probability)
-                n, before = 0, 0.0
+                yield replace(token, text=token.text[n:], log_probability=skipped + token.log_probability)
+                n, skipped = 0, 0.0
 
 
 class Stopwatch:
-    """Milliseconds spent in the network, on the prompt and on later steps, and in the constraint."""
+    """Milliseconds in each phase: the prompt, later steps of the network, and the constraint."""
 
     def __init__(self) -> None:
-        self.ms: dict[Side, float] = {"prompt": 0.0, "network": 0.0, "constraint": 0.0}
+        self.ms: dict[Phase, float] = {"prompt": 0.0, "network": 0.0, "constraint": 0.0}
         self._since = monotonic()
 
-    def charge(self, side: Side) -> None:
-        """Charge the time since the last call to *side*."""
+    def charge(self, phase: Phase) -> None:
+        """Charge the time since the last call to *phase*."""
         now = monotonic()
-        self.ms[side] += 1000 * (now - self._since)
+        self.ms[phase] += 1000 * (now - self._since)
         self._since = now
+
+
+@dataclass(frozen=True, slots=True)
+class PartialMiddle:
+    """A middle that is being written.
+
+    Attributes:
+        text: the bytes so far.
+        state: the constraint after them.
+        tokens: their tokens.
+        total: sum of the log-probabilities (nats) of the tokens.
+        closing: the bytes at the end of *text* that belong to no token: the shortest completion.
+    """
+
+    text: bytes
+    state: State
+    tokens: tuple[int, ...] = ()
+    total: float = 0.0
+    closing: bytes = b""
+
+    def extended(self, text: bytes, token: int, log_probability: float) -> PartialMiddle | None:
+        """This middle with one more *token*, whose bytes are *text*; None if the constraint refuses it."""
+        state = self.state.feed(text) if text else self.state
+        if state is None:
+            return None
+        return PartialMiddle(self.text + text, state, (*self.tokens, token), self.total + log_probability)
+
+    def completed(self) -> PartialMiddle:
+        """This middle followed by its shortest completion; unchanged if the constraint refuses that."""
+        closing = self.state.shortest_completion
+        state = self.state.feed(closing)
+        return (
+            self if state is None else replace(self, text=self.text + closing, state=state, closing=closing)
+        )
+
+    @property
+    def complete(self) -> bool:
+        """True if the middle may stop here."""
+        return self.state.complete
+
+    def score(self, stop: float) -> float:
+        """Length-normalised log-probability of stopping here, if the stop has log-probability *stop*."""
+        return (self.total + stop) / (len(self.tokens) + 1)
+
+    @property
+    def mean(self) -> float:
+        """Mean log-probability of the tokens; 0 if there are none."""
+        return self.total / max(1, len(self.tokens))
+
+
+class Continuation(NamedTuple):
+    """A middle after one more candidate, and the reason to stop there, if any."""
+
+    middle: PartialMiddle
+    stop_reason: StopReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeStep:
+    """One step of the network: the middle before it, and the candidates after that."""
+
+    middle: PartialMiddle
+    candidates: Candidates
+
+    @property
+    def complete(self) -> bool:
+        """True if the middle may stop here. Calls the constraint, so use it only where the answer matters."""
+        return self.middle.complete
+
+    @property
+    def score(self) -> float:
+        """Length-normalised log-probability of stopping here."""
+        return self.middle.score(self.candidates.stop)
+
+    def healed(
+        self, token_bytes: Sequence[bytes | None], list_all: Callable[[DecodeStep], Candidates | None]
+    ) -> DecodeStep:
+        """This step; while a healed prefix is written, with the candidates that are compatible with it.
+
+        See `Healed.compatible`; *list_all* returns all candidates of a step, if the network can list them.
+        """
+        state = self.middle.state
+        if not isinstance(state, Healed):
+            return self
+        candidates = state.compatible(self.candidates, token_bytes, partial(list_all, self))
+        return replace(self, candidates=candidates)

@@ -1,13 +1,17 @@
-"""Decides where a middle stops that the model does not end: with its line, or where it repeats something."""
+"""Where a middle stops that the model does not end: at a line end, a repetition, or the best score."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from fimlsp.models.decoding.partial_middle import Continuation, PartialMiddle
+from fimlsp.lexing.interruption import Interrupted
+from fimlsp.models.decoding.middle import Continuation, DecodeStep, PartialMiddle
 from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.prompts.prompt import Prompt
+from fimlsp.models.protocols import NextToken, ScoresStop
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 PERIOD_MAX = 24
@@ -16,40 +20,43 @@ REPEATED_TOKENS_MIN = 12
 SURPLUS_LINES_MAX = 2
 LINE_END = b"\n"
 CLOSERS = b")]}'\""
-
+LAST_LINES_BYTES = 2000
 
 TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
-"""Matches where the rest of a line has text."""
+"""Matches text before the next line end."""
 
 
 def is_one_line(mode: str, left: bytes, right: bytes, policy: EditorPolicy) -> bool:
-    """Whether a completion is to end with its line: always, never, or as the text suggests ("auto").
+    """True if a completion is to end with its line; *mode* is "always", "auto", or any other text for never.
 
-    With text behind the cursor it does. Else it may be a block where one begins, at the beginning of the
-    file, and on a blank line behind a blank one or a remark, which says what is to come. *policy* is that
-    of the language.
+    With "auto", a completion ends with its line if text follows the cursor in it. Otherwise it may be a block
+    in three places: where one opens, at the beginning of the file, and on a blank line after a blank line or
+    a comment. *policy* is that of the language.
     """
     if mode != "auto":
         return mode == "always"
     if TEXT_IN_LINE.match(right):
         return True
-    *above, line = _lines(left)
+    *above, line = _last_two_lines(left)
     if line.strip():
         return not policy.opens_block(line)
-    before = above[-1].strip() if above else b""
-    if not before or policy.is_remark(before):
+    line_above = above[-1].strip() if above else b""
+    if not line_above or policy.is_comment(line_above):
         return False
     return not policy.opens_block(above[-1])
 
 
-def _lines(left: bytes) -> list[bytes]:
-    """The last two lines of *left*."""
-    ending = left[-2000:].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+def _last_two_lines(text: bytes) -> list[bytes]:
+    """The last two lines of *text*."""
+    ending = text[-LAST_LINES_BYTES:].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return ending.split(b"\n")[-2:]
 
 
 def n_repeated(tokens: Sequence[int]) -> int:
-    """How many of the last *tokens* repeat the run before them; 0 unless three runs, 12 tokens, are equal."""
+    """Number of tokens at the end of *tokens* that repeat the run before them.
+
+    0 unless at least three equal runs of together at least 12 tokens are there.
+    """
     if len(tokens) < REPEATED_TOKENS_MIN:
         return 0
     for size in range(1, min(PERIOD_MAX, len(tokens) // REPETITIONS) + 1):
@@ -65,7 +72,7 @@ def n_repeated(tokens: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LineRule:
-    """Stops at line ends, as `DecodeSettings.lines` asks, and before what the line has already."""
+    """Stops at line ends, as `DecodeSettings.lines` demands, and before text that the line has already."""
 
     settings: DecodeSettings
 
@@ -74,8 +81,8 @@ class LineRule:
     ) -> Continuation | None:
         """*middle* with one more *token*, whose bytes are *text*, cut at the line end where it is to stop.
 
-        None: the constraint refuses the token. What follows a line end at which the middle is complete need
-        not fit. A line that is to end but is incomplete gets its shortest completion.
+        None if the constraint refuses the token. If the middle is complete at that line end, the rest of the
+        token need not fit. An incomplete line that is to end gets its shortest completion.
         """
         ends = self._line_ends(middle, text) if LINE_END in text else []
         for end, _ in ends[:1]:
@@ -91,23 +98,34 @@ class LineRule:
                 return Continuation(line, "lines")
         return Continuation(following)
 
-    def is_asked_to_stop(self, middle: PartialMiddle) -> bool:
-        """Whether the caller's own rule ends *middle*, which is complete."""
-        wanted = self.settings.stop_when
-        return wanted is not None and middle.complete and wanted(middle.text)
+    def is_stopped_by_caller(self, middle: PartialMiddle) -> bool:
+        """True if *middle* is complete and the caller's own rule ends it."""
+        stop_when = self.settings.stop_when
+        return stop_when is not None and middle.complete and stop_when(middle.text)
 
-    def says_what_follows(self, text: bytes | None) -> bool:
-        """Whether *text*, which the constraint refused, stands behind the middle in its line already."""
-        said = (text or b"").rstrip()
-        is_asked = self.settings.stop_rule == "first"
-        return is_asked and said.strip() != b"" and self.settings.follows.startswith(said)
+    def repeats_what_follows(self, text: bytes | None) -> bool:
+        """True if *text*, which the constraint refused, follows the middle in its line already."""
+        refused = (text or b"").rstrip()
+        is_first = self.settings.stop_rule == "first"
+        return is_first and refused.strip() != b"" and self.settings.follows.startswith(refused)
 
     def leaves_line(self, middle: PartialMiddle) -> bool:
-        """Whether *middle* has a line end although none is wanted."""
+        """True if *middle* has a line end although none is wanted."""
         return self.settings.lines == 0 and LINE_END in middle.text
 
+    def leads_too_far(self, before: PartialMiddle, middle: PartialMiddle) -> bool:
+        """True if *middle* needs more lines than are allowed, and more than *before*.
+
+        Computes shortest completions, but only for middles with more than the wanted lines.
+        """
+        lines = self.settings.lines
+        if not lines or not self.settings.steer or middle.text.count(LINE_END) < lines:
+            return False
+        n_lines = _lines_needed(middle)
+        return n_lines > lines + SURPLUS_LINES_MAX and n_lines > _lines_needed(before)
+
     def _line_ends(self, middle: PartialMiddle, text: bytes) -> list[tuple[int, int]]:
-        """Line ends in *text* where enough lines are written, each with the number of lines too many."""
+        """Line ends in *text* with enough lines before them, each with the number of surplus lines."""
         lines = self.settings.lines
         if lines is None:
             return []
@@ -124,22 +142,41 @@ class LineRule:
             return None
         completed = line.completed()
         only_closes = not completed.closing.strip(CLOSERS)
-        more = surplus + completed.closing.count(LINE_END)
-        return completed if only_closes or more >= SURPLUS_LINES_MAX else None
-
-    def leads_too_far(self, before: PartialMiddle, middle: PartialMiddle) -> bool:
-        """Whether *middle* needs more lines than are allowed, and more than *before*.
-
-        Asks for shortest completions, but only beyond the lines that are wanted.
-        """
-        lines = self.settings.lines
-        if not lines or not self.settings.steer or middle.text.count(LINE_END) < lines:
-            return False
-        n_lines = _lines_needed(middle)
-        return n_lines > lines + SURPLUS_LINES_MAX and n_lines > _lines_needed(before)
+        surplus_lines = surplus + completed.closing.count(LINE_END)
+        return completed if only_closes or surplus_lines >= SURPLUS_LINES_MAX else None
 
 
 def _lines_needed(middle: PartialMiddle) -> int:
-    """The lines of *middle* with its shortest completion."""
+    """Number of lines of *middle* with its shortest completion."""
     missing = b"" if middle.complete else middle.state.shortest_completion
     return middle.text.count(LINE_END) + missing.count(LINE_END) + 1
+
+
+def best_stop(steps: Sequence[DecodeStep], model: NextToken, prompt: Prompt) -> PartialMiddle | None:
+    """The complete middle among *steps* with the best length-normalised log-probability; None without any.
+
+    Where the log-probability of the end is only bounded, *model* scores it if it can.
+    """
+    stops = [step for step in steps if step.complete]
+    if not stops:
+        return None
+    if isinstance(model, ScoresStop) and any(step.candidates.stop_is_bound for step in stops):
+        with suppress(Interrupted):
+            return _best_scored(stops, model, prompt)
+    return max(stops, key=lambda step: step.score).middle
+
+
+def _best_scored(stops: Sequence[DecodeStep], model: ScoresStop, prompt: Prompt) -> PartialMiddle:
+    """The best of *stops*; *model* scores the end only at those that might be the best."""
+    by_bound = sorted(stops, key=lambda step: -step.score)
+    best, best_score = by_bound[0].middle, float("-inf")
+    for step in by_bound:
+        if step.score <= best_score:
+            break
+        score = step.score
+        if step.candidates.stop_is_bound:
+            stop = model.stop_after(prompt.tokens, step.middle.tokens)
+            score = step.middle.score(step.candidates.stop if stop is None else stop)
+        if score > best_score:
+            best, best_score = step.middle, score
+    return best

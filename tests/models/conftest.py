@@ -1,4 +1,4 @@
-"""What all tests of models share."""
+"""Fixtures of all tests of models."""
 
 import pytest
 import torch

@@ -11,7 +11,7 @@ SILENT = -1
 
 @contextmanager
 def serving(path, **settings):
-    """A function that asks a server with the model at *path*: route and body to answer."""
+    """A function from route and body to the answer of a server with the model at *path*."""
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.cpuparams.n_threads = 1
@@ -34,9 +34,9 @@ def serving(path, **settings):
 
 
 def candidates(ask, tokens, size, plain):
-    """What the server tells of each of *size* tokens behind *tokens*, before it looks at any bias.
+    """The entries of all *size* tokens after *tokens*, without the bias.
 
-    The next token is *plain*: of one that leaves a character unfinished, the server tells nothing.
+    The next token is *plain*, as the server reports nothing for one that leaves a character unfinished.
     """
     body = {
         "prompt": tokens,

@@ -68,7 +68,7 @@ class Brackets:
 
 
 def length(character):
-    """Bytes of the UTF-8 character that begins with the first byte of *character*."""
+    """Number of bytes of the UTF-8 character with the first byte of *character*."""
     return 2 if character[0] < 0xE0 else 3
 
 

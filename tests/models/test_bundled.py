@@ -1,4 +1,4 @@
-"""The bundled model loads by itself, agrees with transformers, and writes what connects in real Python."""
+"""The bundled model loads alone, agrees with transformers, and writes text that connects in real Python."""
 
 import ast
 import subprocess
@@ -14,7 +14,7 @@ from fimlsp.languages.python import python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import BUNDLED, load_model
-from fimlsp.models.networks.numpy import llama
+from fimlsp.models.networks import numpy_llama
 from fimlsp.quotient.engine import Engine
 
 SIZE_MAX = 30_000_000
@@ -42,8 +42,8 @@ def test_it_computes_what_transformers_does(model):
     with torch.inference_mode():
         expected = network(torch.tensor([tokens])).logits[0, -1].numpy()
     model.network.begin(tokens[:-1])
-    found = model.network.logits(tokens[-1:])
-    assert np.abs(found - expected).max() < 1e-3
+    logits = model.network.logits(tokens[-1:])
+    assert np.abs(logits - expected).max() < 1e-3
 
 
 def test_it_runs_without_the_large_libraries():
@@ -85,8 +85,8 @@ def test_what_it_writes_connects(model, engine, buffer, lines):
 def test_the_same_buffer_gets_the_same_completion(model, engine):
     left, right = b"def area(width, height):\n    return wid", b"\n"
     start = engine.document(left + right).middle(len(left), len(left)).start
-    found = [complete_many(model, left, right, start, DecodeSettings(), lambda: False) for _ in range(3)]
-    assert len({middle.text for (middle,) in found}) == 1
+    results = [complete_many(model, left, right, start, DecodeSettings(), lambda: False) for _ in range(3)]
+    assert len({middle.text for (middle,) in results}) == 1
 
 
 def test_what_was_not_read_to_the_end_is_read_again(monkeypatch):
@@ -94,9 +94,9 @@ def test_what_was_not_read_to_the_end_is_read_again(monkeypatch):
     expected = network.begin(text)
     network.begin([5, 6, 50, 51, 52])
     with monkeypatch.context() as broken:
-        broken.setattr(llama, "rotate", mock.Mock(side_effect=MemoryError))
+        broken.setattr(numpy_llama, "rotate", mock.Mock(side_effect=MemoryError))
         with pytest.raises(MemoryError):
             network.begin(text)
-    found = network.begin(text)
-    assert found.tokens == expected.tokens
-    np.testing.assert_allclose(found.log_probabilities, expected.log_probabilities, atol=1e-4)
+    candidates = network.begin(text)
+    assert candidates.tokens == expected.tokens
+    np.testing.assert_allclose(candidates.log_probabilities, expected.log_probabilities, atol=1e-4)

@@ -1,10 +1,9 @@
-"""From texts around a cursor to a middle: what the network gets to read, and which lines it may write."""
+"""From texts around a cursor to a middle: the prompt of the network, and the lines that it may write."""
 
 import pytest
 
-from fimlsp.models.acceptance.estimate import Acceptance
-from fimlsp.models.acceptance.regression import Regression
 from fimlsp.models.completion import complete_many
+from fimlsp.models.confidence import ConfidenceEstimate, Regression
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import FimModel
 from fimlsp.models.prompts.fim_format import find_format
@@ -17,7 +16,7 @@ from .tiny_checkpoints import FIMLSP, byte_tokenizer
 TOKENIZER = byte_tokenizer(FIMLSP)
 FIM = find_format(TOKENIZER.get_vocab(), "test")
 VOCABULARY = read_vocabulary(TOKENIZER, FIM.markers)
-ESTIMATE = Acceptance(Regression(0.0, {}), Regression(0.0, {}), 0, 0)
+ESTIMATE = ConfidenceEstimate(Regression(0.0, {}), Regression(0.0, {}), 0, 0)
 
 
 class Reciter:

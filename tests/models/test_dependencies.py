@@ -1,4 +1,4 @@
-"""What models/ imports is declared, and bounded above: much of it is no public part of these libraries."""
+"""Libraries that models/ imports are declared with an upper bound: it uses undocumented parts of them."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ TESTED = dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / "constraints.txt").rea
 
 
 def imported():
-    """The libraries that modules of this room import, at their top or inside functions."""
+    """The libraries that modules of this package import, at their top or inside functions."""
     for path in (ROOT / "models").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

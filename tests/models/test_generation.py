@@ -1,4 +1,4 @@
-"""Texts from left to right: told as they are written, valid when they end."""
+"""Texts from left to right: reported as they are written, valid when they end."""
 
 import ast
 import json as json_module
@@ -8,13 +8,13 @@ import pytest
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import Interface
+from fimlsp.models.completion import generate, generate_many
+from fimlsp.models.decoding.healing import Healed, unread_part
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError
-from fimlsp.models.generation import generate, generate_many
-from fimlsp.models.healing import Healed, unread_part
 from fimlsp.models.loading import load_model
 from fimlsp.quotient.engine import Engine
 
@@ -78,7 +78,7 @@ def test_several(model):
     best = generate_many(model, b"x = ", start, DecodeSettings(tokens=8, candidates=3))
     assert len({result.text for result in best}) == len(best) > 1
     draws = DecodeSettings(tokens=8, candidates=4, temperature=1.0, independent=True)
-    assert [each.complete for each in generate_many(model, b"x = ", start, draws)] == [True] * 4
+    assert [middle.complete for middle in generate_many(model, b"x = ", start, draws)] == [True] * 4
 
 
 @pytest.mark.parametrize("beams", [1, 3])

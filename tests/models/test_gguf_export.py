@@ -1,4 +1,4 @@
-"""A model of our own as GGUF: llama.cpp loads it, computes what we do, and reads our texts and markers."""
+"""A model of our own as GGUF: llama.cpp loads it, computes the same, and reads our texts and markers."""
 
 import gguf
 import numpy as np
@@ -65,19 +65,19 @@ def test_its_tokens_have_our_bytes(exported, server):
     model, _ = exported
     size = len(model.vocabulary.token_bytes)
     (plain,) = model.vocabulary.encode("a")
-    found = candidates(server, [plain], size, plain)
-    assert len(found) == size
-    for candidate in found:
+    entries = candidates(server, [plain], size, plain)
+    assert len(entries) == size
+    for candidate in entries:
         assert bytes(candidate["bytes"]) == (model.vocabulary.token_bytes[candidate["id"]] or b"")
 
 
 def test_llama_cpp_reads_texts_nearly_as_we_do(exported, server):
     model, _ = exported
     text = (BUNDLED.parent / "loading.py").read_text()
-    found = server("/tokenize", content=text, add_special=True, parse_special=False)["tokens"]
+    tokens = server("/tokenize", content=text, add_special=True, parse_special=False)["tokens"]
     ours = model.vocabulary.encode(text)
-    assert model.vocabulary.decode(found) == text.encode()
-    assert abs(len(found) - len(ours)) < 0.02 * len(ours)
+    assert model.vocabulary.decode(tokens) == text.encode()
+    assert abs(len(tokens) - len(ours)) < 0.02 * len(ours)
 
 
 def test_it_names_its_markers(exported):
@@ -100,7 +100,7 @@ def test_the_command(tmp_path):
     status, output = run("export", "bundled", "--gguf", str(target))
     assert (status, output) == (0, f"{target} has 0.043 GB\n")
     status, output = run("export", "bundled", "--gguf", str(target))
-    assert (status, "is there already" in output) == (1, True)
+    assert (status, "it already exists" in output) == (1, True)
     assert [path.name for path in tmp_path.iterdir()] == ["own.gguf"]
 
 
@@ -110,9 +110,9 @@ def foreign(folder):
 
 
 REFUSED = {
-    "a family that is not ours": (foreign, "own.gguf", "is neither the bundled model nor one that"),
-    "no model": (lambda folder: str(folder / "none"), "own.gguf", "neither a folder nor a hub name"),
-    "a folder that is not there": (lambda _: "bundled", "none/own.gguf", "cannot be written"),
+    "a family that is not ours": (foreign, "own.gguf", "only the bundled model and those of `fimlsp train`"),
+    "no model": (lambda folder: str(folder / "none"), "own.gguf", "Cannot find a model"),
+    "a folder that is not there": (lambda _: "bundled", "none/own.gguf", "Cannot write"),
 }
 
 
@@ -128,5 +128,5 @@ def test_what_cannot_be_exported(case, tmp_path):
 def test_without_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr("fimlsp.models.errors.missing_modules", lambda _: ["gguf"])
     status, output = run("export", "bundled", "--gguf", str(tmp_path / "own.gguf"))
-    assert (status, "install what is missing with: " in output) == (1, True), output
+    assert (status, "Install what is missing with: " in output) == (1, True), output
     assert not list(tmp_path.iterdir())

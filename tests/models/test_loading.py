@@ -5,12 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from fimlsp.models.acceptance.estimate import Acceptance
-from fimlsp.models.acceptance.regression import Regression, Weight
-from fimlsp.models.checkpoints.memory import Room
+from fimlsp.models.checkpoints.memory import FreeMemory
+from fimlsp.models.confidence import ConfidenceEstimate, Regression, Weight
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
-from fimlsp.models.networks.numpy.llama import SmallNetwork
+from fimlsp.models.networks.numpy_llama import NumpyLlama
 from fimlsp.models.prompts.families import LEFT, RIGHT
 from fimlsp.models.prompts.prompt import build_prompt
 
@@ -43,8 +42,8 @@ def test_candidates_are_those_of_transformers_also_when_work_is_reused(family, t
         [7],
         list(range(9, 60)),
     ):
-        found = network.begin(tokens).tokens[:10]
-        assert found == top(logits_by_transformers(folder, tokens)), tokens
+        likeliest = network.begin(tokens).tokens[:10]
+        assert likeliest == top(logits_by_transformers(folder, tokens)), tokens
     assert network.advance(12).tokens[:10] == top(logits_by_transformers(folder, [*range(9, 60), 12]))
 
 
@@ -66,7 +65,7 @@ def test_the_small_network_computes_what_transformers_does(case, tmp_path):
 
     folder = c.make(tmp_path, network, c.DEEPSEEK, shard="50KB")
     loaded = load_model(str(folder)).network
-    assert isinstance(loaded, SmallNetwork)
+    assert isinstance(loaded, NumpyLlama)
     tokens = np.random.default_rng(0).integers(5, 200, 300).tolist()
     loaded.begin(tokens[:-1])
     difference = loaded.logits(tokens[-1:]) - logits_by_transformers(folder, tokens)
@@ -75,7 +74,7 @@ def test_the_small_network_computes_what_transformers_does(case, tmp_path):
 
 def test_what_the_small_network_cannot_compute_goes_to_transformers(tmp_path):
     folder = c.make(tmp_path, lambda size: c.llama(size, attention_bias=True), c.DEEPSEEK)
-    assert not isinstance(load_model(str(folder)).network, SmallNetwork)
+    assert not isinstance(load_model(str(folder)).network, NumpyLlama)
 
 
 @pytest.mark.parametrize("asked", [None, True, False])
@@ -128,7 +127,7 @@ def test_sharded_weights(tmp_path):
 
 def test_half_precision_weights(tmp_path):
     folder = c.make(tmp_path, lambda size: c.llama(size).half(), c.DEEPSEEK)
-    assert isinstance(load_model(str(folder)).network, SmallNetwork)
+    assert isinstance(load_model(str(folder)).network, NumpyLlama)
     assert completion(load_model(str(folder))).complete
 
 
@@ -166,7 +165,7 @@ def test_precision_can_be_asked_for(tmp_path):
     folder = str(c.make(tmp_path, c.llama, c.DEEPSEEK))
     model = load_model(folder, dtype="bfloat16")
     assert completion(model).complete
-    assert not isinstance(model.network, SmallNetwork)
+    assert not isinstance(model.network, NumpyLlama)
 
 
 def test_the_context_is_no_longer_than_a_sliding_window(tmp_path):
@@ -191,8 +190,8 @@ def test_slow_tokenizers_are_converted(tmp_path):
 
 def test_a_model_has_its_own_estimate_or_that_of_the_bundled_one(tmp_path):
     folder = c.make(tmp_path, *FAMILIES["StarCoder"])
-    assert load_model(str(folder)).acceptance == Acceptance.load(BUNDLED)
-    own = Acceptance(Regression(1.0, {"total": Weight(0.0, 1.0, 2.0)}), Regression(0.0, {}), 3, 4)
+    assert load_model(str(folder)).acceptance == ConfidenceEstimate.load(BUNDLED)
+    own = ConfidenceEstimate(Regression(1.0, {"total": Weight(0.0, 1.0, 2.0)}), Regression(0.0, {}), 3, 4)
     path = own.save(folder)
     assert load_model(str(folder)).acceptance == own
     path.write_text("{}")
@@ -231,13 +230,13 @@ def test_the_share_of_the_weights_that_is_there_is_told(options, tmp_path, capfd
 
 
 ROOMS = [
-    (Room("cpu", 3 << 30), 1.1e9, "yes"),
-    (Room("cpu", 2 << 30), 1.1e9, ""),
-    (Room("cuda", 3 << 30), 1.1e9, "yes"),
-    (Room("cuda:1", 2 << 30), 1.1e9, "in 8 bits"),
-    (Room("cuda", 1 << 30), 1.1e9, "in 4 bits"),
-    (Room("cuda", 1 << 29), 1.1e9, ""),
-    (Room("mps", None), 1.1e9, ""),
+    (FreeMemory("cpu", 3 << 30), 1.1e9, "yes"),
+    (FreeMemory("cpu", 2 << 30), 1.1e9, ""),
+    (FreeMemory("cuda", 3 << 30), 1.1e9, "yes"),
+    (FreeMemory("cuda:1", 2 << 30), 1.1e9, "in 8 bits"),
+    (FreeMemory("cuda", 1 << 30), 1.1e9, "in 4 bits"),
+    (FreeMemory("cuda", 1 << 29), 1.1e9, ""),
+    (FreeMemory("mps", None), 1.1e9, ""),
 ]
 
 

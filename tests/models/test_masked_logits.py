@@ -129,13 +129,13 @@ def test_a_row_of_a_bitmask_is_filled_in_place(bitmask):
 
 def test_a_row_that_is_too_short_is_refused():
     vocabulary, state = Vocabulary([b"1"] * 33), start_of(b"x = ", b"\n")
-    with pytest.raises(ValueError, match="cannot hold 2"):
+    with pytest.raises(ValueError, match="Cannot write 2 words"):
         fill_bitmask(np.zeros((1, 1), np.uint32), 0, state, vocabulary)
 
 
 def test_a_vocabulary_that_cannot_go_on_is_told():
     masked = MaskedLogits(Vocabulary([b")"]), start_of(b"x = ", b"\n"))
-    with pytest.raises(ModelError, match="no token"):
+    with pytest.raises(ModelError, match="no allowed token"):
         masked(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
 
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from fimlsp.models.completion import score_middle
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
-from fimlsp.models.scoring import score_middle
 
 from .tiny_checkpoints import FAMILIES, make
 
@@ -36,7 +36,7 @@ def test_what_is_likelier_scores_better():
 def test_the_probabilities_of_a_checkpoint_sum_to_one(tmp_path):
     network = load_model(str(make(tmp_path, *FAMILIES["SantaCoder"])), dtype="float32").network
     scores = network.log_probabilities([5, 9, 30])
-    assert math.isclose(float(sum(math.exp(each) for each in scores)), 1, abs_tol=1e-4)
+    assert math.isclose(float(sum(math.exp(score) for score in scores)), 1, abs_tol=1e-4)
     first = network.begin([5, 9, 30])
     assert [scores[token] for token in first.tokens] == pytest.approx(first.log_probabilities, abs=1e-4)
 
@@ -52,5 +52,5 @@ def test_a_model_that_tells_only_its_likeliest_tokens_cannot_score():
 
     from dataclasses import replace
 
-    with pytest.raises(ModelError, match="tells only its likeliest tokens"):
+    with pytest.raises(ModelError, match="lists its likeliest tokens only"):
         score_middle(replace(load_model(), network=Elsewhere()), b"", b"", b"a")

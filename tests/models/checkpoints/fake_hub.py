@@ -11,7 +11,7 @@ NAME = "someone/some-model"
 
 
 class FakeHub:
-    """Serves *folder*; `asked` are the requests so far.
+    """Serves *folder*; `asked` holds the requests so far.
 
     It may cut a file short (`cut_at`), tell wrong checksums (`lies`), announce other things than it has
     (`announced`, by file, and `commit`), name content otherwise (`etag`), and send a `surplus`.
@@ -33,7 +33,7 @@ class FakeHub:
         self.url = None
 
     def listing(self):
-        """What the hub tells of each file: large ones have a checksum of their content."""
+        """The entry of each file: large ones have a checksum of their content."""
         for path in sorted(self.folder.iterdir()):
             data = path.read_bytes()
             blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()

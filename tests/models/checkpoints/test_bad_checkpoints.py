@@ -26,7 +26,7 @@ def check_error(folder, message, **options):
 def test_pickled_weights_are_refused(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    check_error(folder, "pickles only")
+    check_error(folder, "its weights are pickles")
 
 
 def test_a_folder_without_weights(tmp_path):
@@ -40,9 +40,9 @@ def test_a_folder_without_config(tmp_path):
 
 
 CONFIGS = {
-    "{": "config.json of .* cannot be read",
-    "": "config.json of .* cannot be read",
-    '{"a": "\xff"}': "config.json of .* cannot be read",
+    "{": "Cannot read config.json of",
+    "": "Cannot read config.json of",
+    '{"a": "\xff"}': "Cannot read config.json of",
     "[]": "has no model_type",
     "null": "has no model_type",
     "{}": "has no model_type",
@@ -58,7 +58,7 @@ def test_a_config_that_says_nothing(text, tmp_path):
 
 def test_a_config_that_is_a_folder(tmp_path):
     (tmp_path / "config.json").mkdir()
-    check_error(tmp_path, "config.json of .* cannot be read")
+    check_error(tmp_path, "Cannot read config.json of")
 
 
 LIES = {
@@ -72,7 +72,7 @@ LIES = {
     "fewer layers than there are": {"num_hidden_layers": 1, "n_layer": 1},
     "a vocabulary that is too small for the markers": {"vocab_size": 3},
 }
-UNTOUCHED = {  # what an architecture does not ask for
+UNTOUCHED = {  # keys that an architecture does not use
     ("sizes in words", c.llama),
     ("other sizes", c.llama),
     ("a vocabulary that is too small for the markers", c.llama),
@@ -86,7 +86,7 @@ def test_a_config_that_lies(lie, network, tmp_path):
     folder = c.make(tmp_path, network, c.SANTACODER)
     c.change_config(folder, **LIES[lie])
     if (lie, network) not in UNTOUCHED:
-        check_error(folder, "cannot be loaded|lacks 12 of its weights|weights of 2 layers, .* says 1;")
+        check_error(folder, "Cannot load|lacks 12 of its weights")
     else:
         load_model(str(folder))
 
@@ -96,7 +96,7 @@ def test_layers_that_predict_tokens_beyond_the_next_may_be_there(tmp_path):
     c.change_config(folder, num_hidden_layers=1, num_nextn_predict_layers=1)
     load_model(str(folder))
     c.change_config(folder, num_nextn_predict_layers="1")
-    check_error(folder, "weights of 2 layers, .* says 1;")
+    check_error(folder, r"weights of 2 layers, .* has 1\.")
 
 
 @pytest.mark.parametrize("network", [c.santacoder, c.llama, c.qwen])
@@ -104,19 +104,19 @@ def test_layers_that_predict_tokens_beyond_the_next_may_be_there(tmp_path):
 def test_weights_that_are_no_numbers(value, network, tmp_path):
     folder = c.make(tmp_path, network, c.SANTACODER)
     c.fill_weights(folder / "model.safetensors", value)
-    check_error(folder, "gives no numbers on cpu: its weights are damaged, or too large.*float32")
+    check_error(folder, "on cpu: its scores are not finite. Its weights are damaged or too large.*float32")
 
 
 def test_a_folder_without_tokenizer(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
     (folder / "tokenizer.json").unlink()
-    check_error(folder, "tokenizer of .* cannot be read")
+    check_error(folder, "Cannot read the tokenizer of")
 
 
 def test_a_tokenizer_that_is_broken(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
     (folder / "tokenizer.json").write_text('{"model": 1}')
-    check_error(folder, "tokenizer of .* cannot be read")
+    check_error(folder, "Cannot read the tokenizer of")
 
 
 def test_a_tokenizer_without_markers(tmp_path):
@@ -124,7 +124,7 @@ def test_a_tokenizer_without_markers(tmp_path):
 
 
 def test_a_name_that_is_nothing():
-    check_error("no such folder", "neither a folder nor a hub name")
+    check_error("no such folder", "Cannot find a model")
 
 
 def test_a_checkpoint_that_brings_its_own_code(tmp_path):
@@ -203,7 +203,7 @@ def test_a_token_whose_number_is_a_memory_bomb(number, tmp_path):
     tokenizer = json.loads(file.read_text())
     tokenizer["model"]["vocab"]["!"] = number
     file.write_text(json.dumps(tokenizer))
-    check_error(folder, f"has a token of number {number}")
+    check_error(folder, f"token id {number} is too large")
 
 
 def panicking(tokenizer, pattern):
@@ -217,7 +217,7 @@ PANICS = r"(a|a|aa)+$|(.+)+!|(\w+\s?)+$"
 def test_a_tokenizer_that_panics_on_every_text(tmp_path):
     tokenizer = panicking(c.byte_tokenizer(c.SANTACODER), PANICS)
     folder = c.write_checkpoint(tmp_path, c.santacoder(tokenizer.get_vocab_size()), tokenizer)
-    check_error(folder, "tokenizer of .* fails on ordinary text or changes it")
+    check_error(folder, "its tokenizer fails on ordinary text, or changes it")
 
 
 def test_a_tokenizer_that_panics_on_some_text():
@@ -232,14 +232,14 @@ def test_a_tokenizer_that_panics_on_some_text():
 def test_a_config_that_is_nested_too_deeply(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
     (folder / "config.json").write_text("[" * 100_000)
-    check_error(folder, "config.json of .* cannot be read")
+    check_error(folder, "Cannot read config.json of")
 
 
 def test_weights_cut_short(tmp_path):
     folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:5000])
-    check_error(folder, r"model\.safetensors of .* is damaged or cut short")
+    check_error(folder, r"model\.safetensors of .* damaged or cut short")
 
 
 def test_a_shard_that_is_missing_or_cut_short(tmp_path):
@@ -247,44 +247,44 @@ def test_a_shard_that_is_missing_or_cut_short(tmp_path):
     shard = sorted(folder.glob("*.safetensors"))[1]
     data = shard.read_bytes()
     shard.write_bytes(data[:-10])
-    check_error(folder, f"{shard.name} of .* is damaged or cut short")
+    check_error(folder, f"{shard.name} of .* damaged or cut short")
     shard.unlink()
-    check_error(folder, f"lacks {shard.name}, one of its")
+    check_error(folder, f"its weight file {shard.name} is missing")
     shard.write_bytes(data)
     (folder / "model.safetensors.index.json").write_text('{"weight_map": 1}')
-    check_error(folder, "index.json of .* cannot be read")
+    check_error(folder, "Cannot read .*index.json of")
     for elsewhere in ("../model.safetensors", "/model.safetensors"):
         (folder / "model.safetensors.index.json").write_text(f'{{"weight_map": {{"a": "{elsewhere}"}}}}')
-        check_error(folder, "index.json of .* names files of other folders")
+        check_error(folder, "index.json lists files outside the folder")
 
 
 @pytest.mark.parametrize("network", [c.santacoder, c.llama])
 def test_a_weight_that_is_missing(network, tmp_path):
     folder = c.make(tmp_path, network, c.SANTACODER)
     c.drop_weight(folder / "model.safetensors")
-    check_error(folder, "lacks 1 of its weights|cannot be loaded")
+    check_error(folder, "lacks 1 of its weights|Cannot load")
 
 
 def test_a_tokenizer_that_changes_text(tmp_path):
     tokenizer = c.lossy_tokenizer()
     folder = c.write_checkpoint(tmp_path, c.llama(tokenizer.get_vocab_size()), tokenizer)
-    check_error(folder, "The tokenizer of .* fails on ordinary text or changes it")
+    check_error(folder, "its tokenizer fails on ordinary text, or changes it")
 
 
 def test_a_family_that_it_is_not(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
-    check_error(folder, "is no StarCoder model: its tokenizer lacks <fim_prefix>", family="StarCoder")
-    check_error(folder, "no family Unheard.*SantaCoder", family="Unheard")
+    check_error(folder, "is not a StarCoder model: its tokenizer lacks <fim_prefix>", family="StarCoder")
+    check_error(folder, "Unknown family Unheard.*SantaCoder", family="Unheard")
 
 
 def test_an_order_that_it_has_not_learnt(tmp_path):
-    check_error(c.make(tmp_path, c.llama, c.DEEPSEEK), "know no spm order", order="spm")
+    check_error(c.make(tmp_path, c.llama, c.DEEPSEEK), "do not support spm order", order="spm")
 
 
 DEVICES = {
     "cuda:99": "There is no cuda:99 on this machine, only cpu",
-    "tpu": "tpu is no device; use cpu, cuda, cuda:N or mps",
-    "cuda:x": "cuda:x is no device",
+    "tpu": "Unknown device 'tpu'; use cpu, cuda, cuda:N or mps",
+    "cuda:x": "Unknown device 'cuda:x'",
 }
 
 
@@ -298,14 +298,14 @@ def test_more_than_fits_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(placement, "free_memory", lambda _: 3 << 30)
     assert load_model(str(folder)).context == 256
     monkeypatch.setattr(placement, "needed_bytes", lambda *_: 8 << 30)
-    check_error(folder, r"about 8\.0 GiB on cpu, where 3\.0 are free: deepseek-ai/.* would fit;.*4 bits")
+    check_error(folder, r"about 8\.0 GiB on cpu, where 3\.0 are free \(deepseek-ai/.* would fit\)\. .*4 bits")
     monkeypatch.setattr(placement, "free_memory", lambda _: 1 << 20)
     check_error(folder, "only the bundled model would fit")
 
 
 def test_quantising_without_its_packages(tmp_path, monkeypatch):
     monkeypatch.setitem(MODULES, "quantized", ("no_such_module",))
-    needs = "needs two more packages; install what is missing with: .* install .*bitsandbytes"
+    needs = "needs two more packages. Install what is missing with: .* install .*bitsandbytes"
     check_error(c.make(tmp_path, c.santacoder, c.SANTACODER), needs, bits=4)
 
 
@@ -314,7 +314,7 @@ def test_more_than_fits_into_memory_for_numpy(tmp_path, monkeypatch):
     assert load_model(str(folder)).context == 256
     monkeypatch.setattr("fimlsp.models.loading.free_main_memory", lambda: 1 << 20)
     c.change_config(folder, num_key_value_heads=10**6)
-    check_error(folder, "on cpu, where 0.0 are free: only the bundled model would fit")
+    check_error(folder, r"on cpu, where 0.0 are free \(only the bundled model would fit\)")
 
 
 def test_only_what_says_so_is_out_of_memory():
@@ -339,7 +339,7 @@ def test_memory_that_runs_out_while_loading(where, tmp_path, monkeypatch):
         raise NO_MEMORY[where]
 
     monkeypatch.setattr(CheckpointNetwork, "load", run_out)
-    check_error(folder, "does not fit into the memory that is free .*smaller model")
+    check_error(folder, "not enough free memory .*smaller model")
 
 
 def test_memory_that_runs_out_for_texts_side_by_side(tmp_path, monkeypatch):
@@ -350,7 +350,7 @@ def test_memory_that_runs_out_for_texts_side_by_side(tmp_path, monkeypatch):
         raise NO_MEMORY["on a GPU"]
 
     rows = network.side_by_side([5, 6], 10)
-    monkeypatch.setattr("fimlsp.models.networks.torch.rows.copied_cache", run_out)
+    monkeypatch.setattr("fimlsp.models.networks.torch.checkpoint.copied_cache", run_out)
     with pytest.raises(OutOfMemoryError):
         rows.begin([[7], [8]])
     assert network.begin([5, 6, 7]).tokens == before, "it lives on"

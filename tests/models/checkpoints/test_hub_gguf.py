@@ -5,9 +5,9 @@ from click.testing import CliRunner
 
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.catalogue import KNOWN_GGUF
+from fimlsp.models.checkpoints.gguf_model import describe
+from fimlsp.models.discovery.gguf_stores import find_gguf
 from fimlsp.models.errors import ModelError
-from fimlsp.models.finding.names import find_file
-from fimlsp.models.gguf.description import describe
 
 from .. import tiny_checkpoints as c
 from ..gguf_files import QWEN, write_gguf
@@ -18,7 +18,7 @@ CODER = {"general__name": "Qwen2.5 Coder 1.5B"}
 
 
 @pytest.fixture
-def gguf_hub(hub, cache):  # noqa: ARG001 - it makes the hub here the one that is asked
+def gguf_hub(hub, cache):  # noqa: ARG001 - it redirects requests to this hub
     """A hub with GGUF files alone: of a known model, one without markers, and one in two parts."""
     for path in hub.folder.iterdir():
         path.unlink()
@@ -41,15 +41,15 @@ def fetched(hub):
 
 
 def test_a_name_of_the_catalogue(gguf_hub, cache):
-    with pytest.raises(ModelError, match=f"fetch it once with `fimlsp models pull {KNOWN.name}`"):
-        find_file(KNOWN.name)
+    with pytest.raises(ModelError, match=f"Run `fimlsp models pull {KNOWN.name}`"):
+        find_gguf(KNOWN.name)
     status, output = run("pull", KNOWN.name)
     assert status == 0, output
     assert fetched(gguf_hub) == [KNOWN.file]
     assert f"{KNOWN.repository}: 0.0" in output
     assert "licence apache-2.0" in output
     assert f"use it with --model {KNOWN.name}" in output
-    path = find_file(KNOWN.name)
+    path = find_gguf(KNOWN.name)
     assert path.is_relative_to(cache)
     assert describe(path).fim.family == KNOWN.family
     n_asked = len(gguf_hub.asked)
@@ -65,13 +65,13 @@ def test_a_file_of_a_repository(gguf_hub):
     assert status == 0, output
     assert fetched(gguf_hub) == ["chat-q8_0.gguf"]
     assert "But it has no markers for filling in the middle; it was made for chat." in output
-    assert find_file("chat-q8_0") is not None
+    assert find_gguf("chat-q8_0") is not None
 
 
 def test_a_quantisation_of_a_repository(gguf_hub):
     status, output = run("pull", f"{KNOWN.repository}:q8_0")
     assert (status, fetched(gguf_hub)) == (1, [])
-    assert f"{KNOWN.repository} has several files of the kind q8_0; say which: " in output
+    assert f"Cannot download q8_0: {KNOWN.repository} has several files of this kind. Choose one: " in output
     (gguf_hub.folder / "chat-q8_0.gguf").unlink()
     status, output = run("pull", f"{KNOWN.repository}:q8_0")
     assert (status, fetched(gguf_hub)) == (0, [KNOWN.file])
@@ -82,14 +82,14 @@ def test_a_quantisation_of_a_repository(gguf_hub):
 def test_a_quantisation_that_is_not_there(quantisation, gguf_hub):
     status, output = run("pull", f"{KNOWN.repository}:{quantisation}")
     assert (status, fetched(gguf_hub)) == (1, [])
-    assert f"no GGUF file of the kind {quantisation}; say which: {KNOWN.repository}/" in output
+    assert f"has no GGUF file of this kind. Choose one: {KNOWN.repository}/" in output
 
 
 def test_all_parts_of_a_file(gguf_hub):
     status, output = run("pull", f"{KNOWN.repository}/large-00001-of-00002.gguf")
     assert status == 0, output
     assert fetched(gguf_hub) == ["large-00001-of-00002.gguf", "large-00002-of-00002.gguf"]
-    assert find_file("large").with_name("large-00002-of-00002.gguf").exists()
+    assert find_gguf("large").with_name("large-00002-of-00002.gguf").exists()
 
 
 def test_after_an_interruption_it_goes_on_where_it_was(gguf_hub, monkeypatch):
@@ -97,7 +97,7 @@ def test_after_an_interruption_it_goes_on_where_it_was(gguf_hub, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100)
     gguf_hub.cut_at[KNOWN.file] = 1000
     status, output = run("pull", KNOWN.name)
-    assert (status, "what came is kept, try again" in output) == (1, True), output
+    assert (status, "the download will be resumed" in output) == (1, True), output
     for log in (gguf_hub.cut_at, gguf_hub.asked, gguf_hub.ranges):
         log.clear()
     status, output = run("pull", KNOWN.name)
@@ -109,17 +109,20 @@ def test_after_an_interruption_it_goes_on_where_it_was(gguf_hub, monkeypatch):
 def test_a_damaged_file_is_dropped(gguf_hub):
     gguf_hub.lies = True
     status, output = run("pull", KNOWN.name)
-    assert (status, f"{KNOWN.file} of {KNOWN.repository} came damaged" in output) == (1, True), output
+    assert (status, f"Cannot use {KNOWN.file} of {KNOWN.repository}: checksum mismatch" in output) == (
+        1,
+        True,
+    ), output
     with pytest.raises(ModelError):
-        find_file(KNOWN.name)
+        find_gguf(KNOWN.name)
 
 
 REFUSED = {
-    f"{KNOWN.repository}/none.gguf": f"{KNOWN.repository} has no file none.gguf",
-    KNOWN.repository: f"has GGUF files only; say which: {KNOWN.repository}/chat-q8_0.gguf, ",
-    f"{KNOWN.repository}/*.gguf": "has no file *.gguf",
-    "nobody/nothing/file.gguf": "The hub has no model nobody/nothing",
-    "~/nothing/file.gguf": "neither a folder nor a hub name",
+    f"{KNOWN.repository}/none.gguf": f"Cannot download none.gguf: {KNOWN.repository} has no such file",
+    KNOWN.repository: f"it has GGUF files only. Choose one: {KNOWN.repository}/chat-q8_0.gguf, ",
+    f"{KNOWN.repository}/*.gguf": "Cannot download *.gguf: ",
+    "nobody/nothing/file.gguf": "Cannot download nobody/nothing: the hub has no such model",
+    "~/nothing/file.gguf": "Cannot find a model",
 }
 
 

@@ -1,4 +1,4 @@
-"""Draws follow the renormalised distribution of what is allowed, whatever is listed and cut off."""
+"""Draws follow the renormalised distribution of the allowed candidates, for all lists and cuts."""
 
 import math
 from collections import Counter
@@ -10,7 +10,7 @@ from fimlsp.languages.python import python
 from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.decoding.loop import REFUSALS_BEFORE_MASK, decode_middle
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.networks.step import best_candidates
+from fimlsp.models.networks.candidates import best_candidates
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import Candidates
 from fimlsp.quotient.engine import Engine
@@ -89,7 +89,7 @@ class Flat:
 
 
 class Telling(Flat):
-    """One that tells all, and has masks."""
+    """One that lists all candidates, and has masks."""
 
     def __init__(self, texts):
         super().__init__(texts)

@@ -306,10 +306,10 @@ def renormalised(steps, viable, temperature):
 def test_drawn_tokens_follow_the_distribution_over_those_that_are_viable(temperature):
     steps = [[b")", b"a", b"b", b"]", b"c", b"(", b"))"]]
     expected = renormalised(steps, [b"a", b"b", b"c", b"("], temperature)
-    found = draw(steps, temperature=temperature)
-    assert found.keys() == expected.keys()
-    n = found.total()
-    chi_squared = sum((found[text] - n * share) ** 2 / (n * share) for text, share in expected.items())
+    counts = draw(steps, temperature=temperature)
+    assert counts.keys() == expected.keys()
+    n = counts.total()
+    chi_squared = sum((counts[text] - n * share) ** 2 / (n * share) for text, share in expected.items())
     assert chi_squared < 16.27, "3 degrees of freedom: passed by chance 999 times in 1000"
 
 
@@ -328,7 +328,7 @@ def test_the_same_seed_draws_the_same_middle():
 
 
 class Dislikes:
-    """Prefers continuations that are none of *texts*, and remembers what it was asked about."""
+    """Prefers continuations other than *texts*, and records its calls."""
 
     def __init__(self, texts, nats):
         self.texts, self.nats, self.asked = texts, nats, []

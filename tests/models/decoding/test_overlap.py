@@ -1,4 +1,4 @@
-"""A network that can be launched works while the loop does what does not decide about it."""
+"""A launched network works while the loop does other work."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from fimlsp.models.decoding.loop import decode_middle
+from fimlsp.models.decoding.multi_candidate import decode_many
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.several.branching import decode_several
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import Prompt
 
@@ -19,7 +19,7 @@ SCRIPT = [[b"a"], [b")", b"("], [b"b"], [END]]
 
 
 class Launched(ScriptedModel):
-    """The same on a device of its own; writes down what is asked of it."""
+    """The same on a device of its own; records its calls."""
 
     def __init__(self, events, *steps):
         super().__init__(*steps)
@@ -43,7 +43,7 @@ class Launched(ScriptedModel):
 
 @dataclass(frozen=True)
 class Watched:
-    """A constraint that writes down what is asked of it."""
+    """A constraint that records its calls."""
 
     events: list
     state: Brackets
@@ -106,7 +106,7 @@ def test_what_repeats_itself_is_looked_at_while_the_network_works(monkeypatch):
 def test_the_texts_are_those_of_a_network_that_is_waited_for(limits):
     def texts(model):
         settings = DecodeSettings(**limits)
-        return [m.text for m in decode_several(model, PROMPT, Brackets(), settings, lambda: False)]
+        return [m.text for m in decode_many(model, PROMPT, Brackets(), settings, lambda: False)]
 
     assert texts(Launched([], *SCRIPT)) == texts(ScriptedModel(*SCRIPT))
 

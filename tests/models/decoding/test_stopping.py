@@ -1,4 +1,4 @@
-"""One line or a block, by what stands around the cursor."""
+"""One line or a block, by the text around the cursor."""
 
 from __future__ import annotations
 

@@ -1,0 +1,210 @@
+"""Identifies the model in a GGUF file, and finds out if it was trained to fill in the middle.
+
+Markers in the vocabulary alone prove nothing: some families put them into every tokenizer. For those, the
+names in the file must identify the model for code.
+
+| markers without training | source |
+|---|---|
+| Qwen without Coder | arXiv 2409.12186, section 3: trained with them are the Coder models alone |
+| OpenCoder | its authors, discussion 2 of infly/OpenCoder-8B-Instruct on the hub |
+| Replit-code-v1.5 | its authors, discussion 5 of replit/replit-code-v1_5-3b on the hub |
+| OpenCodeInterpreter | commit 224ca34 of CISCai/OpenCodeInterpreter-DS-6.7B-SOTA-GGUF on the hub |
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fimlsp.models.checkpoints.family_file import family_beside
+from fimlsp.models.checkpoints.gguf_header import GgufHeader, read_header
+from fimlsp.models.errors import ModelError
+from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
+from fimlsp.models.prompts.fim_format import FimFormat, find_format
+from fimlsp.models.prompts.vocabulary import byte_level_bytes, sentence_piece_bytes
+
+QUANTISATIONS = {
+    **dict(enumerate(("F32", "F16", "Q4_0", "Q4_1"))),
+    **dict(enumerate(("Q8_0", "Q5_0", "Q5_1", "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M"), 7)),
+    **dict(enumerate(("Q5_K_S", "Q5_K_M", "Q6_K", "IQ2_XXS", "IQ2_XS", "Q2_K_S", "IQ3_XS", "IQ3_XXS"), 16)),
+    **dict(enumerate(("IQ1_S", "IQ4_NL", "IQ3_S", "IQ3_M", "IQ2_S", "IQ2_M", "IQ4_XS", "IQ1_M", "BF16"), 24)),
+    **dict(enumerate(("TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q1_0"), 36)),
+}
+"""Names of `general.file_type`: `llama_ftype` in llama.cpp's `llama.h`."""
+
+NAMES_NEEDED = {"Qwen-Coder": ("coder", "codefim")}
+"""By family: words, one of which must be in the names of a model, as other models have the markers too."""
+
+NOT_TRAINED = ("opencoder", "replit-code-v1_5", "replit-code-v1.5", "opencodeinterpreter")
+"""Words in the names of models that have markers but were not trained with them."""
+
+_FOR_CHAT = re.compile(r"instruct|chat|assistant|\d[bm][-_ ]it\b")
+_NAME_KEYS = ("name", "basename", "finetune", "source.url", "source.repo_url", "repo_url")
+_NORMAL, _CONTROL, _USER_DEFINED, _BYTE = 1, 3, 4, 6
+_PRINTED_MAX = 80
+
+
+@dataclass(frozen=True, slots=True)
+class GgufModel:
+    """The model in a GGUF file, as its header describes it.
+
+    Attributes:
+        name: name for people, on one printable line.
+        architecture: for instance `qwen2`.
+        size: size of the file in bytes.
+        n_parameters: number of parameters.
+        quantisation: for instance `Q4_K_M`; empty: unknown.
+        context: number of tokens that it was trained to read; 0: unknown.
+        licence: for instance `apache-2.0`; empty: unknown.
+        has_chat_template: True if the file has a template for conversations.
+        fim: markers and order of its prompts; None: it cannot fill in the middle.
+        remark: why it cannot, or not well, as a part of a sentence; else None.
+    """
+
+    name: str
+    architecture: str
+    size: int
+    n_parameters: int
+    quantisation: str
+    context: int
+    licence: str
+    has_chat_template: bool
+    fim: FimFormat | None
+    remark: str | None
+
+
+def describe(path: Path, called: str | None = None) -> GgufModel:
+    """Describe the model in the GGUF file at *path*, which the user knows as *called*.
+
+    Raises:
+        ModelError: the file is damaged or not GGUF.
+    """
+    name = called or path.stem
+    return describe_header(read_header(path, name), name, family_beside(path.parent))
+
+
+def describe_header(header: GgufHeader, called: str, family: Family | None = None) -> GgufModel:
+    """Describe the model of *header*, which the user knows as *called*; *family* is that of a `fim.json`."""
+    architecture = header.text("general.architecture")
+    fim, remark = _fim_or_reason(header, called, family)
+    return GgufModel(
+        name=printable(header.text("general.name")) or printable(called),
+        architecture=printable(architecture),
+        size=header.size,
+        n_parameters=header.n_parameters,
+        quantisation=QUANTISATIONS.get(header.number("general.file_type") or 0, "")
+        if "general.file_type" in header.values
+        else "",
+        context=header.number(f"{architecture}.context_length") or 0,
+        licence=printable(header.text("general.license.name") or header.text("general.license")),
+        has_chat_template="tokenizer.chat_template" in header.values,
+        fim=fim,
+        remark=remark,
+    )
+
+
+def fim_format(
+    header: GgufHeader, called: str, *, family: str | Family | None = None, order: Order | None = None
+) -> FimFormat:
+    """Markers and order of the prompts of a model: those of a family, or those declared in the file.
+
+    *family* and *order* override the detected ones.
+
+    Raises:
+        ModelError: the model was not trained to fill in the middle, or not in this family or order.
+    """
+    ids = {text: token for token, text in enumerate(header.texts("tokenizer.ggml.tokens"))}
+    architecture = header.text("general.architecture")
+    try:
+        return find_format(ids, called, architecture=architecture, family=family, order=order)
+    except ModelError:
+        declared = None if family or order == "spm" else _declared_format(header)
+        if declared is None:
+            raise
+        return declared
+
+
+def check_names(family: str, names: str) -> tuple[bool, str | None]:
+    """True if a model with the markers of *family* was trained with them, and a remark on that or None.
+
+    *names* are its own and those of its base models.
+    """
+    names, needed = names.lower(), NAMES_NEEDED.get(family)
+    if any(word in names for word in NOT_TRAINED) or (needed and not any(word in names for word in needed)):
+        return False, "its vocabulary has markers for filling in the middle, but it was not trained with them"
+    return True, "tuned for chat: the base model fills in better" if _FOR_CHAT.search(names) else None
+
+
+def token_bytes(header: GgufHeader) -> list[bytes | None]:
+    """The exact bytes of each token; None for a special one, which has no text.
+
+    Raises:
+        ModelError: the kind of the vocabulary is unknown.
+    """
+    kind = header.text("tokenizer.ggml.model")
+    tokens, types = header.texts("tokenizer.ggml.tokens"), header.numbers("tokenizer.ggml.token_type")
+    if kind not in ("gpt2", "llama"):
+        raise ModelError(f"Cannot read the vocabulary: unknown kind {printable(kind)!r}. Use another model.")
+    types = types if len(types) == len(tokens) else (_NORMAL,) * len(tokens)
+    of_piece = byte_level_bytes if kind == "gpt2" else sentence_piece_bytes
+    of_text = str.encode if kind == "gpt2" else sentence_piece_bytes
+    readers = {_NORMAL: of_piece, _BYTE: of_piece, _USER_DEFINED: of_text}
+    return [
+        readers[type_](text) if type_ in readers and _is_text(text) else None
+        for text, type_ in zip(tokens, types, strict=True)
+    ]
+
+
+def printable(text: str) -> str:
+    """*text* on one line of at most 80 characters, without those that would change a terminal."""
+    return "".join(character if character.isprintable() else " " for character in text[:_PRINTED_MAX]).strip()
+
+
+def _fim_or_reason(
+    header: GgufHeader, called: str, family: Family | None
+) -> tuple[FimFormat | None, str | None]:
+    kind = header.text("general.type") or "model"
+    if kind != "model":
+        return None, f"it is part of a model, of the kind {printable(kind)}"
+    names = _names(header, called)
+    try:
+        fim = fim_format(header, called, family=family)
+    except ModelError as error:
+        if family is not None:
+            return None, str(error)
+        made_for = "; it was made for chat" if _FOR_CHAT.search(names) else ""
+        return None, f"it has no markers for filling in the middle{made_for}"
+    is_trained, remark = (True, None) if family else check_names(fim.family, names)
+    return fim if is_trained else None, remark
+
+
+def _names(header: GgufHeader, called: str) -> str:
+    """All names of the model and its base models in the file, in lower case."""
+    keys = [f"general.{key}" for key in _NAME_KEYS]
+    keys += [key for key in header.values if key.startswith("general.base_model.")]
+    return " ".join([called, *(header.text(key) for key in keys)]).lower()
+
+
+def _declared_format(header: GgufHeader) -> FimFormat | None:
+    """The prompt with the prefix first, in the markers that the file declares; None if one is missing."""
+    n_tokens = len(header.texts("tokenizer.ggml.tokens"))
+
+    def marker(name: str) -> int | None:
+        token = header.number(f"tokenizer.ggml.{name}_token_id")
+        return token if token is not None and 0 <= token < n_tokens else None
+
+    prefix, suffix, middle = marker("fim_pre"), marker("fim_suf"), marker("fim_mid")
+    if prefix is None or suffix is None or middle is None:
+        return None
+    start = marker("bos") if header.values.get("tokenizer.ggml.add_bos_token") is True else None
+    prompt = (*(() if start is None else (start,)), prefix, LEFT, suffix, RIGHT, middle)
+    ends = map(marker, ("eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep"))
+    stops = frozenset(token for token in ends if token is not None)
+    ids = {"prefix": prefix, "suffix": suffix, "middle": middle}
+    return FimFormat(printable(header.text("general.architecture")), prompt, stops, Project(), ids)
+
+
+def _is_text(text: str) -> bool:
+    """True if *text* was read from valid UTF-8."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,1 +1,0 @@
-"""Several middles for one cursor: branches of the best, beams, and texts that are read side by side."""

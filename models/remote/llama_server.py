@@ -1,0 +1,332 @@
+"""llama.cpp's own server: `/completion` and `/tokenize`, as its `tools/server/README.md` describes them.
+
+Token ids are sent and received, with the exact bytes of each. Two properties are not in that documentation:
+
+- For a token that leaves a character unfinished the server reports nothing, so a run ends there. The
+  candidates at such a position are requested with a forced stop token, which does not change the reported
+  probabilities.
+- The server closes its connections after a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any, overload
+
+from fimlsp.models.errors import ModelError
+from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
+from fimlsp.models.prompts.fim_format import FimFormat, find_format, known_markers
+from fimlsp.models.prompts.vocabulary import VISIBLE_SPACE, ModelVocabulary
+from fimlsp.models.protocols import Candidates
+from fimlsp.models.remote.address import Address
+from fimlsp.models.remote.errors import (
+    RefusedError,
+    ServerError,
+    exact_bytes,
+    invalid_answer,
+    log_probability,
+    stream_error,
+    token_id,
+)
+from fimlsp.models.remote.http_client import HttpClient
+from fimlsp.models.remote.look_ahead import (
+    CANDIDATES,
+    CONTEXT_MAX,
+    LookAhead,
+    RemoteModel,
+    ServerStep,
+    ranked,
+)
+
+FORCED = 1000.0
+REMEMBERED_TEXTS = 256
+GREEDY = {"temperature": 0, "samplers": ["temperature"], "speculative.n_max": 0, "cache_prompt": True}
+OPTIONS = {**GREEDY, "return_tokens": True, "stream": True, "response_fields": ["stop_type"]}
+ALL_OF_ONE = {**GREEDY, "response_fields": ["completion_probabilities"]}
+COMMENT_OR_OTHER_FIELD = (b":", b"event:", b"id:", b"retry:")
+"""Beginnings of lines without data in a stream of server-sent events."""
+
+NO_CANDIDATES = "tokens without their candidates"
+PREFIX, SUFFIX = "a", "b"
+"""Sample texts around which the server puts its own markers; each is one token in every vocabulary."""
+
+
+class LearnedBytes(Sequence["bytes | None"]):
+    """The exact bytes of the tokens of the server at *address*, as far as it has reported them.
+
+    None for the tokens in *silent*, which have no text, and for those not reported yet. *known* are the bytes
+    of the first tokens, known from elsewhere.
+    """
+
+    def __init__(
+        self, address: Address, size: int, known: Sequence[bytes | None] = (), silent: Collection[int] = ()
+    ) -> None:
+        self._address = address
+        self._table: list[bytes | None] = [*known, *[None] * (size - len(known))]
+        self._is_known = bytearray([1] * len(known) + [0] * (size - len(known)))
+        for token in silent:
+            self._table[token] = None
+            self._is_known[token] = 1
+        self._silent = frozenset(silent)
+
+    def learn(self, token: int, data: bytes | None) -> None:
+        """Record that *token* has the bytes *data*.
+
+        Raises:
+            ServerError: there is no such token, or it had other bytes before: the server has a new model.
+        """
+        if token >= len(self._table):
+            raise self._changed(f"it reports token {token}, but had {len(self._table)} tokens")
+        if not self._is_known[token]:
+            self._table[token] = data
+            self._is_known[token] = 1
+        elif self._table[token] != data and token not in self._silent:
+            raise self._changed(f"its token {token} has changed")
+
+    def _changed(self, change: str) -> ServerError:
+        return ServerError(
+            f"Cannot continue with the server at {self._address}: it has another model than before "
+            f"({change}). Wait until the model is loaded again."
+        )
+
+    @overload
+    def __getitem__(self, at: int) -> bytes | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[bytes | None]: ...
+    def __getitem__(self, at: int | slice) -> bytes | Sequence[bytes | None] | None:
+        return self._table[at]
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
+class LlamaServer:
+    """`ModelServer` over *client*, whose model has the tokens *token_bytes* and the end tokens *stops*.
+
+    *keep_alive* is referenced as long as this object: the server itself, if it runs in this process. The
+    server lists `candidates` tokens at each position.
+    """
+
+    def __init__(
+        self,
+        client: HttpClient,
+        token_bytes: LearnedBytes,
+        stops: frozenset[int],
+        keep_alive: object = None,
+    ) -> None:
+        self._client = client
+        self._keep_alive = keep_alive
+        self.candidates = CANDIDATES
+        self.token_bytes = token_bytes
+        self.stops = stops
+
+    def cancellable(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
+        """As of `Cancellable`."""
+        return self._client.cancellable(should_stop)
+
+    def run(self, text: Sequence[int], length: int) -> Generator[ServerStep, None, None]:
+        """The tokens that the server writes after *text*; see `ModelServer`."""
+        n = 0
+        with closing(self._events(text, {"n_predict": length})) as events:
+            for event in events:
+                n += 1
+                if event.get("tokens_predicted") != n:
+                    break
+                yield self._step(event)
+        if n == 0 or (n == 1 and event.get("tokens_predicted") != 1):
+            yield self._forced(text)
+
+    def stop_after(self, text: Sequence[int]) -> float:
+        """The log-probability that the middle ends after *text*."""
+        address = self._client.address
+        return max(
+            log_probability(address, self._forced_event(text, stop)["completion_probabilities"][0]["logprob"])
+            for stop in self.stops
+        )
+
+    def all_after(self, text: Sequence[int]) -> Candidates | None:
+        """All candidates after *text*; takes 0.3 s for 49,152. None if all are always listed."""
+        if self.candidates >= len(self.token_bytes):
+            return None
+        body = {"prompt": list(text), "n_predict": 1, "n_probs": len(self.token_bytes), **ALL_OF_ONE}
+        answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]})
+        return self._step(answer).candidates
+
+    def _forced(self, text: Sequence[int]) -> ServerStep:
+        """The candidates after *text*, where the likeliest token leaves a character unfinished."""
+        candidates = self._step(self._forced_event(text, min(self.stops))).candidates
+        return ServerStep(candidates.tokens[0], candidates)
+
+    def _forced_event(self, text: Sequence[int], stop: int) -> Mapping[str, Any]:
+        """The server's report of the position after *text* when it is forced to write *stop* there."""
+        with closing(self._events(text, {"n_predict": 1, "logit_bias": [[stop, FORCED]]})) as events:
+            for event in events:
+                self._step(event)
+                return event
+        raise invalid_answer(self._client.address, "no candidates")
+
+    def _events(self, text: Sequence[int], options: Mapping[str, object]) -> Generator[Mapping[str, Any]]:
+        """Yield the server's event for each token."""
+        body = {"prompt": list(text), "n_probs": self.candidates, **OPTIONS, **options}
+        with closing(self._client.stream("/completion", body)) as lines:
+            for line in lines:
+                if not line.startswith(b"data:"):
+                    if line.startswith(COMMENT_OR_OTHER_FIELD):
+                        continue
+                    raise invalid_answer(self._client.address, "not a stream of events")
+                event = self._client.read_json(line[5:])
+                if not isinstance(event, Mapping):
+                    raise invalid_answer(self._client.address, "an event that is not an object")
+                if "error" in event:
+                    raise stream_error(self._client.address, event["error"])
+                if "stop_type" in event or event.get("stop") is True:
+                    return
+                yield event
+
+    def _step(self, event: Mapping[str, Any]) -> ServerStep:
+        address = self._client.address
+        try:
+            (position,) = event["completion_probabilities"]
+            written, listed = position["id"], position["top_logprobs"]
+            log_probabilities = {
+                self._token(entry["id"], entry["bytes"]): log_probability(address, entry["logprob"])
+                for entry in listed
+            }
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise invalid_answer(address, NO_CANDIDATES) from error
+        if not log_probabilities:
+            raise invalid_answer(address, "no candidates")
+        return ServerStep(token_id(address, written), ranked(log_probabilities, self.stops))
+
+    def _token(self, value: object, data: object) -> int:
+        token = token_id(self._client.address, value)
+        self.token_bytes.learn(token, exact_bytes(self._client.address, data))
+        return token
+
+
+class ServerTokenizer:
+    """Tokenises texts with llama.cpp's server, and records the bytes of the tokens that it reports."""
+
+    def __init__(self, client: HttpClient, token_bytes: LearnedBytes) -> None:
+        self._client = client
+        self._token_bytes = token_bytes
+        self._remembered = lru_cache(REMEMBERED_TEXTS)(self.pieces)
+
+    def ids(self, text: str) -> list[int]:
+        """Token ids of *text* alone, without markers around it."""
+        return [token for token, _ in self._remembered(text)] if text else []
+
+    def pieces(self, text: str, *, has_markers: bool = False) -> list[tuple[int, bytes]]:
+        """Tokens of *text* with their bytes; if it *has_markers*, markers in it become single tokens."""
+        body = {"content": text, "add_special": False, "parse_special": has_markers, "with_pieces": True}
+        answer, address = self._client.ask("/tokenize", body), self._client.address
+        try:
+            pieces = [
+                (token_id(address, entry["id"]), as_bytes(entry["piece"])) for entry in answer["tokens"]
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise invalid_answer(address, "no tokens of a text") from error
+        if not has_markers:
+            for token, data in pieces:
+                self._token_bytes.learn(token, data or None)
+        return pieces
+
+
+def as_bytes(piece: str | list[int]) -> bytes:
+    """The bytes of a *piece*, which the server writes as text if they are valid UTF-8.
+
+    Raises:
+        TypeError, ValueError: *piece* is neither text nor bytes.
+    """
+    if isinstance(piece, int):  # `bytes` of a number is that many zeros
+        raise TypeError(piece)
+    return piece.encode() if isinstance(piece, str) else bytes(piece)
+
+
+def open_llama_server(
+    client: HttpClient, listed: Mapping[str, Any], family: str | Family | None, order: Order | None
+) -> RemoteModel:
+    """The model of the llama-server that *client* reaches; *listed* is its entry in `/v1/models`.
+
+    Raises:
+        ServerError: the server does not answer as a llama-server.
+        ModelError: the model was not trained to fill in the middle.
+    """
+    try:
+        name = PurePath(listed["id"]).name
+        size, context = int(listed["meta"]["n_vocab"]), int(_context(client))
+    except (KeyError, TypeError, ValueError) as error:
+        raise invalid_answer(client.address, "no description of its model") from error
+    tokenizer = ServerTokenizer(client, LearnedBytes(client.address, size))
+    fim = _fim_format(client, tokenizer, name, family, order)
+    token_bytes = LearnedBytes(client.address, size, silent=fim.markers)
+    tokenizer = ServerTokenizer(client, token_bytes)
+    first_bytes = tokenizer.pieces("a")[0][1]
+    vocabulary = ModelVocabulary(tokenizer.ids, token_bytes, adds_space=first_bytes.startswith(b" "))
+    network = LookAhead(LlamaServer(client, token_bytes, fim.stops))
+    device = str(client.address)
+    return RemoteModel(name, "llama-server", device, network, vocabulary, fim, min(context, CONTEXT_MAX))
+
+
+def _context(client: HttpClient) -> int:
+    """Maximum number of tokens of a prompt and its continuation: the context of one slot."""
+    context: int = client.ask("/props")["default_generation_settings"]["n_ctx"]
+    return context
+
+
+def _fim_format(
+    client: HttpClient,
+    tokenizer: ServerTokenizer,
+    name: str,
+    family: str | Family | None,
+    order: Order | None,
+) -> FimFormat:
+    """Markers and order of the prompts: those of a family, or those that the server's own `/infill` uses.
+
+    Raises:
+        ModelError: the model was not trained to fill in the middle, or not in this family or order.
+    """
+    texts = {*known_markers(), *(family.texts if isinstance(family, Family) else ())}
+    try:
+        return find_format(find_markers(tokenizer, texts), name, family=family, order=order)
+    except ModelError:
+        own_format = None if family or order else _infill_format(client, tokenizer, name)
+        if own_format is None:
+            raise
+        return own_format
+
+
+def _infill_format(client: HttpClient, tokenizer: ServerTokenizer, name: str) -> FimFormat | None:
+    """The format of the prompts of `/infill`; None if the model's file has no marker ids."""
+    try:
+        body = {"input_prefix": PREFIX, "input_suffix": SUFFIX, "n_predict": 0}
+        prompt, end = str(client.ask("/infill", body)["prompt"]), str(client.ask("/props")["eos_token"])
+    except (RefusedError, KeyError, TypeError):
+        return None
+    pieces = tokenizer.pieces(prompt, has_markers=True)
+    slots = {PREFIX.encode(): LEFT, SUFFIX.encode(): RIGHT}
+    parts = [slots.get(data.strip(), token) for token, data in pieces]
+    stops = [token for token, _ in tokenizer.pieces(end, has_markers=True)] if end else []
+    if len(stops) != 1 or any(parts.count(slot) != 1 for slot in (LEFT, RIGHT)):
+        return None
+    ids = {data.decode(errors="replace"): token for token, data in pieces if token in parts}
+    return FimFormat(name, tuple(parts), frozenset(stops), Project(), ids)
+
+
+def find_markers(tokenizer: ServerTokenizer, texts: Iterable[str]) -> dict[str, int]:
+    """Those of *texts* that are single tokens of the model, with their ids.
+
+    Most are looked up in one request. Those that start with a visible space, which is text, need one each.
+    """
+    in_one_request = [text for text in texts if not text.startswith(VISIBLE_SPACE)]
+    by_bytes = {marker.encode(): marker for marker in in_one_request}
+    pieces = tokenizer.pieces("\n".join(in_one_request), has_markers=True)
+    ids = {by_bytes[data]: token for token, data in pieces if data in by_bytes}
+    for marker in set(texts) - set(in_one_request):
+        marker_pieces = tokenizer.pieces(marker, has_markers=True)
+        if len(marker_pieces) == 1:
+            ids[marker] = marker_pieces[0][0]
+    return ids

@@ -1,1 +1,0 @@
-"""Models that run elsewhere: llama-server, vLLM and its like, Ollama, and GGUF files in this process."""

@@ -1,1 +1,0 @@
-"""From an address or a GGUF file to the model behind it."""

@@ -1,1 +1,0 @@
-"""What each kind of server is asked, and how its answers are read, as runs of tokens."""

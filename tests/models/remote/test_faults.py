@@ -1,0 +1,99 @@
+"""A server on a failing network: each request gets a text that connects, or a reason."""
+
+import random
+from collections import Counter
+
+import psutil
+import pytest
+
+from fimlsp import python
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.loading import load_model
+from fimlsp.models.remote.errors import ServerError
+from fimlsp.quotient.engine import Engine
+
+from .fault_proxy import FAULTS, FaultProxy
+
+LEFT, RIGHT = b"def read(path):\n    with open(", b"\n        return file.read()\n"
+HARMLESS = ("passed", "delayed")
+PATIENT, IMPATIENT = DecodeSettings(tokens=12, seconds=60.0), DecodeSettings(tokens=12, seconds=0.7)
+
+
+@pytest.fixture(scope="module")
+def start():
+    return Engine(python()).document(LEFT + RIGHT).middle(len(LEFT), len(LEFT)).start
+
+
+@pytest.fixture
+def proxy(served):
+    made = FaultProxy(served("bundled"), seed=1)
+    yield made
+    made.close()
+
+
+def is_a_sentence(text):
+    return text.endswith(".") and "\n" not in text
+
+
+def outcome(model, start, settings=PATIENT):
+    """The text of a middle, or the reason why there is none."""
+    try:
+        (middle,) = complete_many(model, LEFT, RIGHT, start, settings, lambda: False)
+    except ServerError as error:
+        return None if is_a_sentence(str(error)) else pytest.fail(f"{error!r} is no sentence")
+    state = start.feed(middle.text)
+    assert state is not None
+    assert state.complete
+    return middle.text
+
+
+def answers(proxy, start, faults):
+    model, told = load_model(proxy.address), Counter()
+    expected = outcome(model, start)
+    for fault in faults:
+        proxy.fault = fault
+        if fault in HARMLESS:
+            text = outcome(model, start)
+            assert text == expected, fault
+        else:
+            text = outcome(model, start, IMPATIENT)
+        told[fault, "text" if text is not None else "reason"] += 1
+    proxy.fault = "passed"
+    assert outcome(model, start) == expected, "it is well again"
+    return told
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_costs_the_text_or_gives_a_reason_and_leaves_nothing_behind(proxy, start, fault):
+    told = answers(proxy, start, [fault, fault])
+    assert told.total() == 2
+
+
+def test_a_server_without_room_is_told_to_be_given_more(proxy):
+    model = load_model(proxy.address)
+    proxy.fault = "overfull"
+    with pytest.raises(ServerError, match=r"its context is full .* larger -c"):
+        model.network.begin([1, 2, 3])
+
+
+@pytest.mark.slow
+def test_a_thousand_requests(proxy, start):
+    random.seed(7)
+    faults = random.choices(list(FAULTS), k=1000)
+    answers(proxy, start, faults[:100])
+    before = psutil.Process().memory_info().rss
+    told = answers(proxy, start, faults)
+    grown = (psutil.Process().memory_info().rss - before) / 1e6
+    print(f"\n{told.total()} requests; memory grew by {grown:.1f} MB")
+    for (fault, kind), number in sorted(told.items()):
+        print(f"{fault}: {number} times a {kind}")
+    assert told.total() == 1000
+    assert grown < 50
+
+
+@pytest.mark.parametrize("fault", ["page", "full", "elsewhere", "nothing", "wrong_ids", "random_bytes"])
+def test_a_model_is_not_loaded_from_a_server_that_fails(proxy, fault):
+    proxy.fault = fault
+    with pytest.raises(ServerError, match=proxy.address.partition("//")[2]):
+        load_model(proxy.address)

@@ -1,0 +1,50 @@
+"""Markers of no known family: those that the server itself would use, or that a file describes."""
+
+import json
+
+import pytest
+
+from fimlsp.models.errors import ModelError
+from fimlsp.models.loading import load_model
+from fimlsp.models.prompts.families import LEFT, RIGHT
+
+from .conftest import KEY, serve
+from .random_models import byte_level, unknown_markers
+
+OWN = {
+    "name": "Mine",
+    "spm": ["<OWN_AFTER>", "{right}", "<OWN_BEFORE>", "{left}", "<OWN_HERE>"],
+    "stops": ["<|endoftext|>"],
+}
+NOT_NAMED = ["<|endoftext|>", "<OWN_BEFORE>", "<OWN_AFTER>", "<OWN_HERE>"]
+
+
+@pytest.fixture(scope="module")
+def unknown(tmp_path_factory):
+    """A file that names its markers by number, and the address of a server for it."""
+    path = unknown_markers(tmp_path_factory.mktemp("unknown") / "unknown.gguf")
+    server = serve(path)
+    return path, server.listening_address, server
+
+
+def test_unknown_markers_are_asked_of_the_server(unknown):
+    path, address, _ = unknown
+    there, here = load_model(address).fim, load_model(str(path)).fim
+    assert there.prompt == (1, LEFT, 2, RIGHT, 3) == here.prompt
+    assert there.stops == {0} <= here.stops
+    assert there.markers == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_family_of_ones_own_is_looked_for_on_the_server_and_in_the_file(at, unknown, tmp_path):
+    family = tmp_path / "own.json"
+    family.write_text(json.dumps(OWN))
+    fim = load_model(str(unknown[at]), family=str(family)).fim
+    assert (fim.family, fim.prompt) == ("Mine", (2, RIGHT, 1, LEFT, 3))
+
+
+def test_what_neither_we_nor_the_server_know_is_refused(tmp_path):
+    server = serve(byte_level(tmp_path / "none.gguf", NOT_NAMED, 600, 6, "qwen2"), key=KEY)
+    with pytest.raises(ModelError, match="no fill-in-the-middle markers") as refused:
+        load_model(server.listening_address)
+    assert "\n" not in str(refused.value)
