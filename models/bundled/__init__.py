@@ -1,1 +1,1 @@
-"""The model that is used when no other is configured: weights, tokenizer and card."""
+"""The default model: weights, tokenizer, confidence estimate and model card."""

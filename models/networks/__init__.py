@@ -1,1 +1,1 @@
-"""Networks that predict the next token: in NumPy, in torch, and mixed with what the buffer suggests."""
+"""Networks that predict the next token: in NumPy, in torch, and mixed with text that followed before."""

@@ -1,1 +1,1 @@
-"""Builds what a model reads: the text around the cursor and other files, as tokens with markers."""
+"""Builds the tokens that a model reads: the text around the cursor and other files, with markers."""

@@ -1,13 +1,17 @@
-"""The fill-in-the-middle families: the markers of their prompts, in which order, and how they write files.
+"""The fill-in-the-middle families: the markers of their prompts, the orders, and the format of other files.
 
 A prompt has its parts in the order prefix, suffix, middle ("PSM") or suffix, prefix, middle ("SPM"; both
-Bavarian et al. 2022). In SPM order typing only appends to the prompt, so a network need not read it again;
-it is used if the family was trained with it and its authors say how they write it. All but our own model
-write the second variant of Bavarian et al., appendix D, where the prefix continues into the middle after all
-markers. A family is recognised by its markers being single tokens of the vocabulary, so a local fine-tune
-needs no configuration; Mellum, whose markers are StarCoder's, by its name or by its marker of a chat. For a
-family that is not here, see `family_file.py`. The marker names, and how other files of a project precede the
-one with the cursor, come from the model cards and from:
+Bavarian et al. 2022). In SPM order typing only appends to the prompt, so a network need not read it again.
+That order is used if the family was trained with it and its authors document the format. All models except
+our own use the second variant of Bavarian et al., appendix D: the prefix continues into the middle after all
+markers.
+
+A family is recognised by its markers, which are single tokens of the vocabulary, so a local fine-tune needs
+no configuration. Mellum has StarCoder's markers and is recognised by its name or by its marker of a chat. For
+other families see `family_file.py`.
+
+The marker names, and the format of other files before the one with the cursor, come from the model cards and
+from:
 
 | family | source |
 |---|---|
@@ -23,8 +27,8 @@ one with the cursor, come from the model cards and from:
 | Codestral | mistral-common's tokenizers for it: the suffix first, and no marker of the middle |
 | Stable-Code | its model card, which shows the prefix first only |
 
-StarCoder's marker of a file name heads a document of one file; it was never shown a second one after it. So
-other files are introduced by comments, as for all families that were shown one file at a time.
+StarCoder's marker of a file name heads a document of one file; no second file ever followed it in training.
+So other files are introduced by comments, as for all families that were trained on single files.
 """
 
 from __future__ import annotations
@@ -43,9 +47,9 @@ Order = Literal["psm", "spm"]
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """How a family writes other files: marker texts, and text with the slots `{path}` and `{text}`.
+    """The format of other files in a family: marker texts, and text with the slots `{path}` and `{text}`.
 
-    `{comment}` and `{end}` are what begins and ends a remark in the language of the files. If it has none, no
+    `{comment}` and `{end}` are the delimiters of a comment in the language of the files. If it has none, no
     other files are written.
 
     Attributes:
@@ -62,7 +66,7 @@ class Project:
 
     @property
     def needs_comment(self) -> bool:
-        """Whether the names of files are written as remarks."""
+        """True if the names of files are written as comments."""
         return any("{comment}" in part for part in self.file + self.here)
 
     @property
@@ -74,17 +78,17 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How a family of models writes a prompt (marker texts, and slots for text) and ends a middle.
+    """The format of a family's prompt (marker texts, and slots for text), and the tokens that end a middle.
 
     The slots for other files, and for the path of the one with the cursor, stay empty if there are none.
 
     Attributes:
         psm: the prompt with the prefix first; None: the family was not trained with it.
         spm: the prompt with the suffix first; None: the family was not trained with it.
-        stops: tokens that end a middle; its own markers are among them if its authors say so.
-        project: how other files are written.
+        stops: tokens that end a middle; its own markers are among them if its authors list them.
+        project: the format of other files.
         architecture: the `model_type` that distinguishes the family from another with the same markers.
-        signs: a word in the model's name, or a token, any of which does the same.
+        signs: words in the model's name, or tokens; any of them does the same.
     """
 
     name: str
@@ -108,11 +112,11 @@ class Family:
 
     @property
     def texts(self) -> list[str]:
-        """The texts of all its tokens that are no text of a file."""
+        """The texts of all its tokens that never stand for text of a file."""
         return list(dict.fromkeys([*self.all_markers, *self.stops, *self.signs]))
 
     def is_of(self, model_name: str, vocabulary: Container[str], architecture: str | None) -> bool:
-        """Whether a model of this name and architecture with these tokens is of the family."""
+        """True if a model of this name and architecture with these tokens belongs to the family."""
         return (
             self.architecture in (None, architecture)
             and all(marker in vocabulary for marker in self.all_markers)
@@ -120,7 +124,7 @@ class Family:
         )
 
     def prompt(self, order: Order | None) -> Template | None:
-        """The prompt in *order*; if that is None, with the suffix first if the family was trained so."""
+        """The prompt in *order*; None: with the suffix first if the family was trained with that."""
         return {"psm": self.psm, "spm": self.spm, None: self.spm or self.psm}[order]
 
 

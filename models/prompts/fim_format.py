@@ -1,4 +1,4 @@
-"""The prompt of one model: the family it belongs to, in the token ids of its tokenizer."""
+"""The prompt of one model: the family that it belongs to, in the token ids of its tokenizer."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from fimlsp.models.prompts.families import (
     Project,
 )
 
-FILE_BEGINS = ("<s>", "<bos>", "<｜begin▁of▁sentence｜>")
-"""Markers with which families begin every text."""
+FIRST_MARKERS = ("<s>", "<bos>", "<｜begin▁of▁sentence｜>")
+"""Markers with which families start every text."""
 
 _LIKE_A_MARKER = re.compile(
     r"\W*(?:fim|suf|suffix|pre|prefix|mid|middle|hole|infill|code)(?:\W+|_|$)", re.IGNORECASE
@@ -43,17 +43,17 @@ class FimFormat:
 
     @property
     def markers(self) -> frozenset[int]:
-        """Ids that carry no text."""
+        """Ids without text."""
         return self.stops | frozenset(self.marker_ids.values())
 
     @cached_property
     def overhead(self) -> int:
-        """Tokens of a prompt that are not text."""
+        """The number of marker tokens in a prompt."""
         return sum(isinstance(part, int) for part in self.prompt)
 
     @cached_property
     def reads_files(self) -> bool:
-        """Whether the prompt has a slot for other files."""
+        """True if the prompt has a slot for other files."""
         return FILES in self.prompt
 
     def arrange(
@@ -67,13 +67,13 @@ class FimFormat:
         return tokens
 
     def continued(self, text: Sequence[int]) -> list[int]:
-        """The prompt for what comes after *text* from left to right; never empty.
+        """The prompt for a continuation of *text* from left to right; never empty.
 
-        It has no markers, but for one with which the family begins every text. If there is nothing else, it
-        is a token that ends texts, as others begin behind it.
+        Its only marker is the one with which the family starts every text. Without that and without text,
+        it is a token that ends texts, as other texts start after it.
         """
-        begins = {self.marker_ids[marker] for marker in FILE_BEGINS if marker in self.marker_ids}
-        first = [part for part in self.prompt[:1] if isinstance(part, int) and part in begins]
+        starts = {self.marker_ids[marker] for marker in FIRST_MARKERS if marker in self.marker_ids}
+        first = [part for part in self.prompt[:1] if isinstance(part, int) and part in starts]
         return [*first, *text] or [min(self.stops)]
 
 
@@ -87,51 +87,61 @@ def find_format(
 ) -> FimFormat:
     """The format of a model whose tokenizer has *vocabulary* (token text -> id).
 
-    It is that of the first family all of whose markers are there, including those for other files, since
-    StarCoder and StarCoder2 share the rest. *architecture* is the model's `model_type`. If *family* (a name
-    or a family of one's own) or *order* is given, it is used instead of what would be found.
+    It is the format of the first family whose markers are all in the vocabulary. That includes the markers
+    for other files, since StarCoder and StarCoder2 share the rest. A *family* (a name or a value) or an
+    *order* overrides the choice.
+
+    Args:
+        vocabulary: the tokenizer's tokens.
+        model_name: the name of the model, for errors and for families recognised by name.
+        architecture: the model's `model_type`.
+        family: the family to use.
+        order: the order to use.
 
     Raises:
         ModelError: the model was not trained to fill in the middle, or not in this family or order.
     """
     if family is None:
-        found = _recognised(vocabulary, architecture, model_name)
-    else:
-        found = family if isinstance(family, Family) else _named(family, model_name)
-    missing = [text for text in found.all_markers if text not in vocabulary]
+        family = _recognised(vocabulary, architecture, model_name)
+    elif isinstance(family, str):
+        family = _named(family, model_name)
+    missing = [text for text in family.all_markers if text not in vocabulary]
     if missing:
         raise ModelError(
-            f"{model_name} is no {found.name} model: its tokenizer lacks {missing[0]}; "
-            f"{_what_fits(vocabulary, architecture, model_name)}."
+            f"{model_name} is not a {family.name} model: its tokenizer lacks {missing[0]}; "
+            f"{_remedy(vocabulary, architecture, model_name)}."
         )
-    template = found.prompt(order)
+    template = family.prompt(order)
     if template is None:
         other = "psm" if order == "spm" else "spm"
-        raise ModelError(f"{found.name} models know no {order} order; leave the order out, or say {other}.")
+        raise ModelError(
+            f"{family.name} models do not support {order} order; leave the order out, or use {other}."
+        )
     prompt = tuple(part if part in SLOTS else vocabulary[part] for part in template)
-    stops = frozenset(vocabulary[text] for text in found.stops if text in vocabulary)
-    marker_ids = {text: vocabulary[text] for text in found.all_markers}
-    return FimFormat(found.name, prompt, stops, found.project, marker_ids)
+    stops = frozenset(vocabulary[text] for text in family.stops if text in vocabulary)
+    marker_ids = {text: vocabulary[text] for text in family.all_markers}
+    return FimFormat(family.name, prompt, stops, family.project, marker_ids)
 
 
 def known_markers() -> list[str]:
-    """The texts of all tokens by which families are recognised, and that end a middle."""
-    return list(dict.fromkeys(text for each in FAMILIES for text in each.texts))
+    """The texts of all tokens by which families are recognised, or that end a middle."""
+    return list(dict.fromkeys(text for family in FAMILIES for text in family.texts))
 
 
 def _recognised(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> Family:
     for family in FAMILIES:
         if family.is_of(model_name, vocabulary, architecture):
             return family
-    found = _markers_in(vocabulary)
-    if not found:
+    markers = _markers_in(vocabulary)
+    if not markers:
         raise ModelError(
             f"{model_name} has no fill-in-the-middle markers in its tokenizer; "
             f"use a model that was trained with them, such as {MODELS_THAT_WORK}."
         )
     raise ModelError(
-        f"{model_name} has the markers {', '.join(found)}, which are those of no family that fimlsp knows; "
-        f"if it was trained to fill in the middle, say how in a file fim.json beside it (docs/models.md)."
+        f"{model_name} has the markers {', '.join(markers)}, which are those of no family known to fimlsp; "
+        f"if it was trained to fill in the middle, describe its format in a file fim.json beside it "
+        f"(docs/models.md)."
     )
 
 
@@ -141,23 +151,23 @@ def _named(name: str, model_name: str) -> Family:
             return family
     names = ", ".join(family.name for family in FAMILIES)
     raise ModelError(
-        f"There is no family {name} for {model_name}; those known are {names}. "
+        f"Unknown family {name} for {model_name}; the known ones are {names}. "
         f"For another, give the path of a file that describes it (docs/models.md)."
     )
 
 
-def _what_fits(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> str:
-    """What to do about a family that does not fit."""
-    fitting = [each.name for each in FAMILIES if each.is_of(model_name, vocabulary, architecture)]
+def _remedy(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> str:
+    """The remedy for a family that does not fit."""
+    fitting = [family.name for family in FAMILIES if family.is_of(model_name, vocabulary, architecture)]
     if fitting:
-        return f"leave the family out, or say {' or '.join(fitting)}"
-    found = _markers_in(vocabulary)
-    if found:
-        return f"it has {', '.join(found)}: describe them in a file fim.json beside it (docs/models.md)"
+        return f"leave the family out, or use {' or '.join(fitting)}"
+    markers = _markers_in(vocabulary)
+    if markers:
+        return f"it has {', '.join(markers)}: describe them in a file fim.json beside it (docs/models.md)"
     return "it has no such markers at all, so use another model"
 
 
 def _markers_in(vocabulary: Mapping[str, int]) -> list[str]:
     """Tokens that look like markers of a prompt, at most six."""
-    found = (text for text in vocabulary if _MARKED.match(text) and _LIKE_A_MARKER.search(text))
-    return sorted(found, key=vocabulary.__getitem__)[:_NAMED_MAX]
+    markers = (text for text in vocabulary if _MARKED.match(text) and _LIKE_A_MARKER.search(text))
+    return sorted(markers, key=vocabulary.__getitem__)[:_NAMED_MAX]

@@ -1,39 +1,53 @@
 """Builds the prompt: the part of the file around the cursor that fits into the model's context.
 
-The budget rule is that of Melcer et al. 2024 (arXiv 2402.17988, released evaluation code): the two sides
-share the context, less the tokens kept for the middle and for markers. If twice the shorter side exceeds
-that, each side gets half; otherwise the shorter side stays whole. The prefix loses its beginning, the suffix
-its end. The constraint always sees the whole file. Other files come first: they get what the two sides
-leave, and a quarter of the budget in any case.
+The budget rule is that of Melcer et al. 2024 (arXiv 2402.17988, released evaluation code). The two sides
+share the context, without the tokens reserved for the middle and for markers. If twice the shorter side
+exceeds that, each side gets half; otherwise the shorter side stays whole. The prefix loses its start, the
+suffix its end. The constraint always sees the whole file. Other files come first: they get the tokens that
+the two sides leave, and a quarter of the budget in any case.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fimlsp.models.errors import ModelError
+from fimlsp.models.prompts.families import Template
 from fimlsp.models.prompts.fim_format import FimFormat
-from fimlsp.models.prompts.neighbours import BYTES_PER_TOKEN_MAX, Neighbour, read_neighbours
-from fimlsp.models.prompts.vocabulary import Vocabulary
+from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.quotient.language.editor_policy import Comment
 
 NEIGHBOURS_ONE_IN = 4
 STEPS = 16
 HASH = Comment("#")
 BYTES_PER_TOKEN = 6
+BYTES_PER_TOKEN_MAX = 16
+SMALLEST_FILE = 16
+"""Tokens of room below which another file is left out."""
+
+_SLOT = re.compile(r"\{(?:comment|end|path|text)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another file that the model should know: its path, best relative to the project, and its text."""
+
+    path: str
+    text: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Token ids to be read, and how many tokens of the context are left for the middle."""
+    """The token ids of a prompt, and the number of tokens of the context that are left for the middle."""
 
     tokens: tuple[int, ...]
     room: int
 
 
 def build_prompt(
-    vocabulary: Vocabulary,
+    vocabulary: ModelVocabulary,
     fim: FimFormat,
     context: int,
     left: bytes,
@@ -45,17 +59,27 @@ def build_prompt(
     steady: bool = False,
     most_tokens: int | None = None,
 ) -> Prompt:
-    """Prompt for a cursor between *left* and *right*, keeping *reserve* tokens for the middle.
+    """The prompt for a cursor between *left* and *right*, with *reserve* tokens for the middle.
 
-    *neighbours* are other files to read, the most important first, and *path* is that of the file itself;
-    both are left out for a model that was never shown several files. *comment* is how their language writes
-    remarks. If *steady*, text that does not fit is cut in steps of a sixteenth of the budget, so that the
-    beginning of the prompt stays the same while somebody types. *most_tokens* are read of all files, if the
-    model does better with fewer than fit. Encodes 6, at most 16 bytes per token of the context for each side
-    and each neighbour, however large the files are.
+    Encodes 6, at most 16 bytes per token of the context for each side and each neighbour, however large the
+    files are.
+
+    Args:
+        vocabulary: encodes the texts.
+        fim: the format of the model.
+        context: the model's context in tokens.
+        left: the file before the cursor.
+        right: the file after the cursor.
+        reserve: tokens for the middle.
+        neighbours: other files, the most important first; left out for a model that never saw several files.
+        path: the path of the file itself; left out likewise.
+        comment: the delimiters of comments in the language of the files.
+        steady: cut text that does not fit in steps of a sixteenth of the budget, so that the start of the
+            prompt stays the same while the user types.
+        most_tokens: the tokens of all files, if the model does better with fewer than fit.
 
     Raises:
-        ModelError: *reserve* leaves nothing of the context.
+        ModelError: *reserve* leaves no tokens of the context.
     """
     budget = context - reserve - fim.overhead
     if budget <= 0:
@@ -65,7 +89,7 @@ def build_prompt(
     has_files = bool(neighbours) and fim.reads_files
     encode = vocabulary.encode if has_files else vocabulary.encode_first
     before = _encoded(encode, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
-    after = _encoded(vocabulary.encode, right, budget, lambda size: beginning(right, size))
+    after = _encoded(vocabulary.encode, right, budget, lambda size: first_bytes(right, size))
     files, here = list[int](), list[int]()
     if has_files:
         room = max(budget - len(before) - len(after), budget // NEIGHBOURS_ONE_IN)
@@ -79,19 +103,19 @@ def build_prompt(
 
 
 def build_continuation(
-    vocabulary: Vocabulary, fim: FimFormat, context: int, text: bytes, reserve: int
+    vocabulary: ModelVocabulary, fim: FimFormat, context: int, text: bytes, reserve: int
 ) -> Prompt:
-    """Prompt for what comes after *text* from left to right, keeping *reserve* tokens for that.
+    """The prompt for a continuation of *text* from left to right, with *reserve* tokens for that.
 
-    Of a text that does not fit the beginning is cut off.
+    A text that does not fit loses its start.
 
     Raises:
-        ModelError: *reserve* leaves nothing of the context.
+        ModelError: *reserve* leaves no tokens of the context.
     """
     budget = context - reserve - 1
     if budget <= 0:
         raise _no_room(reserve, context)
-    read = _encoded(vocabulary.encode_first, text, budget, lambda size: ending(text, size))
+    read = _encoded(vocabulary.encode_first, text, budget, lambda size: last_bytes(text, size))
     tokens = fim.continued(read[max(0, len(read) - budget) :])
     return Prompt(tuple(tokens), context - len(tokens))
 
@@ -120,7 +144,7 @@ def _encoded(
 def _last(left: bytes, size: int, step: int) -> bytes:
     """The last *size* bytes of *left* or a few less, starting at a multiple of *step*."""
     cut = _rounded_up(max(0, len(left) - size), step)
-    return ending(left, max(0, len(left) - cut))
+    return last_bytes(left, max(0, len(left) - cut))
 
 
 def _rounded_up(number: int, step: int) -> int:
@@ -129,7 +153,7 @@ def _rounded_up(number: int, step: int) -> int:
 
 
 def share(budget: int, before: int, after: int) -> tuple[int, int]:
-    """How many tokens each side gets of *budget*, if they have *before* and *after* tokens."""
+    """The tokens of *budget* for each side, if they have *before* and *after* tokens."""
     if before + after <= budget:
         return before, after
     if 2 * min(before, after) > budget:
@@ -137,17 +161,71 @@ def share(budget: int, before: int, after: int) -> tuple[int, int]:
     return (before, budget - before) if before < after else (budget - after, after)
 
 
-def ending(data: bytes, size: int) -> bytes:
-    """The last *size* bytes, without a part of a character at their beginning."""
+def last_bytes(data: bytes, size: int) -> bytes:
+    """The last *size* bytes, without a partial character at their start."""
     start = max(0, len(data) - size)
     while start < len(data) and start and data[start] & 0xC0 == 0x80:
         start += 1
     return data[start:]
 
 
-def beginning(data: bytes, size: int) -> bytes:
-    """The first *size* bytes, without a part of a character at their end."""
+def first_bytes(data: bytes, size: int) -> bytes:
+    """The first *size* bytes, without a partial character at their end."""
     end = min(len(data), size)
     while end < len(data) and end and data[end] & 0xC0 == 0x80:
         end -= 1
     return data[:end]
+
+
+def read_neighbours(
+    vocabulary: ModelVocabulary,
+    fim: FimFormat,
+    neighbours: Sequence[Neighbour],
+    path: str | None,
+    comment: Comment | None,
+    budget: int,
+) -> tuple[list[int], list[int]]:
+    """Tokens of other files, and of the *path* of the one with the cursor; at most *budget* together.
+
+    The first of *neighbours* matters most, so it comes last, next to the file itself. A file for which the
+    budget is too small keeps its start. Some families write names of files as a *comment*. Both results are
+    empty if no neighbour has text, or if there are no comments for such names.
+    """
+    project = fim.project
+    if comment is None and project.needs_comment:
+        return [], []
+    filler = _TemplateFiller(vocabulary, fim, comment or Comment(""))
+    here = filler.tokens(project.here, path or "untitled", b"", budget)
+    first, last = (filler.tokens(template, "", b"", budget) for template in (project.begin, project.end))
+    room = budget - len(here) - len(first) - len(last)
+    files = list[list[int]]()
+    for neighbour in neighbours:
+        if room >= SMALLEST_FILE and neighbour.text:
+            files.insert(0, filler.tokens(project.file, neighbour.path, neighbour.text, room))
+            room -= len(files[0])
+    if not files:
+        return [], []
+    return [*first, *(token for tokens in files for token in tokens), *last], here
+
+
+class _TemplateFiller:
+    """Fills the templates of a family with paths and texts."""
+
+    def __init__(self, vocabulary: ModelVocabulary, fim: FimFormat, comment: Comment) -> None:
+        self._vocabulary = vocabulary
+        self._marker_ids = fim.marker_ids
+        self._slots = {"{comment}": comment.begin, "{end}": comment.end and f" {comment.end}"}
+
+    def tokens(self, template: Template, path: str, text: bytes, room: int) -> list[int]:
+        """At most *room* tokens of *template*; if its last part is a marker, that is never cut off."""
+        tokens = list[int]()
+        last = [self._marker_ids[part] for part in template[-1:] if part in self._marker_ids]
+        for part in template[: len(template) - len(last)]:
+            marker = self._marker_ids.get(part)
+            tokens += [marker] if marker is not None else self._encoded(part, path, text, room)
+        return tokens[: max(0, room - len(last))] + last
+
+    def _encoded(self, part: str, path: str, text: bytes, room: int) -> list[int]:
+        decoded = text[: max(0, room) * BYTES_PER_TOKEN_MAX].decode(errors="ignore")
+        slots = {**self._slots, "{path}": path, "{text}": decoded}
+        return self._vocabulary.encode(_SLOT.sub(lambda slot: slots[slot[0]], part))

@@ -43,7 +43,7 @@ HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
     "--vocabulary", type=click.IntRange(min=260), default=4096, show_default=True, help="Number of tokens."
 )
 @click.option(
-    "--hold-out", multiple=True, default=HELD_OUT, show_default=True, help="Package kept for judging."
+    "--hold-out", multiple=True, default=HELD_OUT, show_default=True, help="Package held out for evaluation."
 )
 @click.option(
     "--skip", multiple=True, default=COPYLEFT, show_default=True, help="Package left out (licence)."
@@ -51,26 +51,24 @@ HELD_OUT = ("anyio", "click", "httpx2", "jinja2", "json", "rich")
 @click.option(
     "--start-from",
     metavar="MODEL",
-    help="Go on from a model made here, or from `bundled`; its tokenizer and its layers stay.",
+    help="Continue from a model made here, or from `bundled`; its tokenizer and its layers stay.",
 )
-@click.option(
-    "--widen", is_flag=True, help="Double the width of the model started from; it computes the same at first."
-)
-@click.option("--device", help="cpu, cuda or cuda:N; a GPU if there is one.")
+@click.option("--widen", is_flag=True, help="Double the width of that model; it computes the same at first.")
+@click.option("--device", help="cpu, cuda or cuda:N; by default a GPU if there is one.")
 @click.option(
     "--precision",
     type=click.Choice(["bfloat16", "float32"]),
     default="bfloat16",
     show_default=True,
-    help="Of products while training.",
+    help="Precision of products while training.",
 )
 @click.option(
     "--compile",
     "compiled",
     is_flag=True,
-    help="Compile the training step, which is then faster; needs a C++ compiler.",
+    help="Compile the training step, which makes it faster; needs a C++ compiler.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the interrupted run in the output folder.")
+@click.option("--resume", is_flag=True, help="Continue the interrupted run in the output folder.")
 def train(
     roots: tuple[Path, ...],
     output: Path,
@@ -90,15 +88,15 @@ def train(
 ) -> None:
     """Train a small fill-in-the-middle model on the Python files below ROOTS.
 
-    Without ROOTS: the standard library and the installed packages. The folder made can be given to --model.
+    Without ROOTS: the standard library and the installed packages. Pass the resulting folder to --model.
     """
     if widen and not start_from:
-        raise click.UsageError("--widen goes with --start-from.")
+        raise click.UsageError("--widen requires --start-from.")
     try:
         require("checkpoints", "Training needs PyTorch and transformers")
     except ModelError as error:
         raise click.ClickException(str(error)) from error
-    from fimlsp.models.training.beginning import Sizes
+    from fimlsp.models.training.checkpoint import Sizes
     from fimlsp.models.training.run import Options
 
     folder = _trained(
@@ -122,7 +120,7 @@ def train(
 
 
 def _trained(options: Options) -> Path:
-    """The folder that a run with *options* made; its progress is shown."""
+    """Run with *options* and show the progress; the resulting folder."""
     from fimlsp.models.training.run import Reports, run
 
     console = Console(stderr=True)

@@ -1,9 +1,9 @@
 """The training loop: a fixed budget of minutes, over which the learning rate falls to zero.
 
-Matrices inside the blocks are updated by Muon (Jordan et al. 2024: momentum made orthogonal), all else by
-AdamW. Contexts start short, where a step is cheap, and grow to the full length. Everything that depends on
-progress is a function of the share of the time budget that is used up, so a run on a slower or busier
-machine is annealed just as well, after fewer steps.
+Matrices inside the blocks are updated by Muon (Jordan et al. 2024: momentum made orthogonal), all other
+weights by AdamW. Contexts start short, where a step is cheap, and grow to the full length. Everything that
+depends on progress is a function of the used share of the time budget. So a run on a slower or busier machine
+is annealed just as well, after fewer steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from fimlsp.models.errors import ModelError
-from fimlsp.models.training.data.examples import Examples
+from fimlsp.models.training.examples import Examples
 from fimlsp.models.training.network import Transformer
 
 IGNORED = -100
@@ -28,12 +28,12 @@ HISTORY_ONE_IN = 10
 
 Precision = Literal["bfloat16", "float32"]
 Loss = Callable[[Tensor, int], Tensor]
-"""Of rows of token ids, in which one id is padding."""
+"""Loss of rows of token ids, of which one id is padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train: wall clock, tokens per step, peak learning rates, contexts by progress, precision.
+    """The plan of a run: wall clock, tokens per step, peak learning rates, contexts by progress, precision.
 
     With `bfloat16`, products are computed in half precision and the weights stay in full precision. A step
     that is *compiled* is faster once PyTorch has compiled it, which takes about a minute for each context.
@@ -50,7 +50,7 @@ class Plan:
     compiled: bool = False
 
     def further(self) -> Plan:
-        """This plan for weights that were trained before: lower rates, larger steps, long contexts sooner."""
+        """This plan for weights trained before: lower rates, larger steps, long contexts sooner."""
         longest = self.contexts[-1][1]
         return replace(
             self,
@@ -61,7 +61,7 @@ class Plan:
         )
 
     def widened(self) -> Plan:
-        """This plan for weights that were just doubled in width: as `further`, but short contexts first."""
+        """This plan for weights just doubled in width: as `further`, but short contexts first."""
         longest = self.contexts[-1][1]
         return replace(self.further(), decay_share=0.45, contexts=((0.0, 256), (0.3, 512), (0.82, longest)))
 
@@ -71,14 +71,14 @@ class Plan:
 
     def context(self, progress: float) -> int:
         """Row length in tokens at *progress*."""
-        return [length for begin, length in self.contexts if begin <= progress][-1]
+        return [length for start, length in self.contexts if start <= progress][-1]
 
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands.
+    """The state of a run.
 
-    *loss* is a running mean in nats per token, *share* the part of the time used, and *history* has the
+    *loss* is a running mean in nats per token, *share* the used share of the time budget. *history* has the
     tokens and the loss after every tenth step.
     """
 
@@ -98,14 +98,6 @@ class Progress:
         self.tokens += tokens
         if self.steps % HISTORY_ONE_IN == 0:
             self.history.append((self.tokens, self.loss))
-
-
-def initialise(model: Transformer) -> None:
-    """Let every block start as the identity, and every next token be about equally likely."""
-    torch.nn.init.normal_(model.model.embed_tokens.weight, std=0.02)
-    for name, parameter in model.named_parameters():
-        if name.endswith(("o_proj.weight", "down_proj.weight")):
-            torch.nn.init.zeros_(parameter)
 
 
 class Training:
@@ -148,7 +140,7 @@ class Training:
         return float(loss.detach())
 
     def save(self, path: Path) -> None:
-        """Write everything needed to continue; an older file is replaced only once the new one is whole."""
+        """Write the state of the run; an older file is replaced only once the new one is complete."""
         state = {
             "model": self.model.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
@@ -159,7 +151,7 @@ class Training:
         unfinished.replace(path)
 
     def load(self, path: Path) -> None:
-        """Continue from what `save` wrote, without running code of the file.
+        """Continue from a file that `save` wrote, without running code of the file.
 
         Raises:
             ModelError: the file is damaged, or belongs to a network of other sizes.
@@ -179,15 +171,15 @@ class Training:
 
 
 def next_token_loss(logits: Tensor, rows: Tensor, pad: int, reduction: str = "mean") -> Tensor:
-    """Cross entropy (nats) of each token of *rows* given those before it; padding does not count."""
+    """Cross entropy (nats) of each token of *rows*, given the tokens before it; padding does not count."""
     target = rows[:, 1:].masked_fill(rows[:, 1:] == pad, IGNORED).flatten()
     return functional.cross_entropy(logits.flatten(0, 1).float(), target, reduction=reduction)
 
 
 def _compiled(loss: Loss) -> Loss:
-    """*loss*, compiled when it is first asked for.
+    """*loss*, compiled at its first call.
 
-    It raises a ModelError if that fails, as without a compiler.
+    That call raises a ModelError if compiling fails, for instance because there is no compiler.
     """
     from torch._dynamo.exc import TorchDynamoException  # takes a second to import, and is seldom needed
 

@@ -1,6 +1,6 @@
 """A decoder-only transformer of the Llama family, small enough to read and fast enough for one CPU core.
 
-`fimlsp train` trains it, and `fimlsp.models.networks.numpy.llama` decodes with the result. Parameter names
+`fimlsp train` trains it, and `fimlsp.models.networks.numpy_llama` decodes with the result. Parameter names
 are those of transformers' Llama classes, so a checkpoint made here loads there; a test compares the logits.
 
 Architecture: pre-norm blocks with root-mean-square normalisation (Zhang and Sennrich 2019), rotary
@@ -16,14 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fimlsp.models.networks.numpy.shape import Shape
+from fimlsp.models.networks.numpy_llama import LlamaShape
 
 QUERY_BLOCK = 128
 
 Rotation = tuple[Tensor, Tensor]
 
 
-def rotation(shape: Shape, length: int) -> Rotation:
+def rotation(shape: LlamaShape, length: int) -> Rotation:
     """Cosines and sines of the positions 0..length-1, each [length, head_dim]."""
     frequency = shape.rope_theta ** (-torch.arange(0, shape.head_dim, 2).float() / shape.head_dim)
     angle = torch.outer(torch.arange(length).float(), frequency).repeat(1, 2)
@@ -31,7 +31,7 @@ def rotation(shape: Shape, length: int) -> Rotation:
 
 
 def rotate(x: Tensor, turn: Rotation) -> Tensor:
-    """Turn the two halves of each head of *x* [..., positions, head_dim] by the angles of their positions."""
+    """Rotate the halves of each head of *x* [..., positions, head_dim] by the angles of its position."""
     first, second = x.chunk(2, dim=-1)
     return x * turn[0].to(x.dtype) + torch.cat((-second, first), dim=-1) * turn[1].to(x.dtype)
 
@@ -39,7 +39,7 @@ def rotate(x: Tensor, turn: Rotation) -> Tensor:
 class Attention(nn.Module):
     """Causal self-attention with grouped queries."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: LlamaShape) -> None:
         super().__init__()
         self.shape = shape
         queries = shape.num_attention_heads * shape.head_dim
@@ -50,7 +50,7 @@ class Attention(nn.Module):
         self.o_proj = nn.Linear(queries, shape.hidden_size, bias=False)
 
     def forward(self, x: Tensor, turn: Rotation) -> Tensor:
-        """Mix *x* [batch, positions, hidden] over the positions before each."""
+        """Mix *x* [batch, positions, hidden] over the positions up to each."""
         heads = (*x.shape[:2], -1, self.shape.head_dim)
         query = rotate(self.q_proj(x).view(heads).transpose(1, 2), turn)
         key = rotate(self.k_proj(x).view(heads).transpose(1, 2), turn)
@@ -68,9 +68,10 @@ def fused(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def in_blocks(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """As `fused`, and faster on a CPU once compiled: block by block, and only the keys before its end.
+    """The same result as `fused`, and faster on a CPU once compiled.
 
-    The heads that share keys are rows of one product, beside each other for each position.
+    It works block by block, with only the keys before the end of a block. The heads that share keys are rows
+    of one product, next to each other for each position.
     """
     batch, heads, length, size = query.shape
     n_keys = key.shape[1]
@@ -91,7 +92,7 @@ def in_blocks(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 class FeedForward(nn.Module):
     """Gated feed-forward layer."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: LlamaShape) -> None:
         super().__init__()
         self.gate_proj = nn.Linear(shape.hidden_size, shape.intermediate_size, bias=False)
         self.up_proj = nn.Linear(shape.hidden_size, shape.intermediate_size, bias=False)
@@ -106,7 +107,7 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """One residual layer: attention, then feed-forward."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: LlamaShape) -> None:
         super().__init__()
         self.input_layernorm = nn.RMSNorm(shape.hidden_size, shape.rms_norm_eps)
         self.self_attn = Attention(shape)
@@ -121,9 +122,9 @@ class Block(nn.Module):
 
 
 class Stack(nn.Module):
-    """Embedding, blocks and last normalisation: everything but the output layer."""
+    """Embedding, blocks and last normalisation: everything except the output layer."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: LlamaShape) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(shape.vocab_size, shape.hidden_size)
         self.layers = nn.ModuleList(Block(shape) for _ in range(shape.num_hidden_layers))
@@ -141,7 +142,7 @@ class Stack(nn.Module):
 class Transformer(nn.Module):
     """The whole network; the output layer is the embedding (tied)."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: LlamaShape) -> None:
         super().__init__()
         self.shape = shape
         self.model = Stack(shape)
@@ -152,7 +153,7 @@ class Transformer(nn.Module):
         self.register_buffer("sine", sine, persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Logits [batch, positions, vocabulary] of what follows each of *ids* [batch, positions]."""
+        """Logits [batch, positions, vocabulary] of the token after each of *ids* [batch, positions]."""
         length = ids.shape[1]
         hidden = self.model(ids, (self.cosine[:length], self.sine[:length]))
         return functional.linear(hidden, self.model.embed_tokens.weight)

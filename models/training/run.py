@@ -13,23 +13,21 @@ from tokenizers import Tokenizer
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.training.beginning import Sizes, new, trained_before
-from fimlsp.models.training.data.corpus import SourceFile, Split, read_corpus
-from fimlsp.models.training.data.examples import Examples
-from fimlsp.models.training.export import save
+from fimlsp.models.training.card import Making, Quality, card, loss_plot
+from fimlsp.models.training.checkpoint import Sizes, new, save, trained_before, widened
+from fimlsp.models.training.corpus import SourceFile, Split, read_corpus
+from fimlsp.models.training.examples import Examples
 from fimlsp.models.training.loop import Plan, Precision, Progress, Training
-from fimlsp.models.training.network import Transformer
-from fimlsp.models.training.quality.baselines import TokenCounts, copy_nearest
-from fimlsp.models.training.quality.card import Making, Quality, card
-from fimlsp.models.training.quality.measure import (
+from fimlsp.models.training.measure import (
     RULES,
+    TokenCounts,
     bits_per_byte,
+    copy_nearest,
     exact_matches,
     line_cuts,
     predictor,
 )
-from fimlsp.models.training.quality.plot import loss_plot
-from fimlsp.models.training.widening import widened
+from fimlsp.models.training.network import Transformer
 
 SAVE_EVERY_SECONDS = 300
 COUNTED_FILES = 400
@@ -39,7 +37,7 @@ STATE = "training.state"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to train, on what, and for how long; see `fimlsp train --help`.
+    """The options of a run; see `fimlsp train --help`.
 
     If *start* names a model trained before, *sizes* are ignored; with *widen* it is made twice as wide.
     """
@@ -68,11 +66,11 @@ class Reports:
 
 
 def run(options: Options, reports: Reports) -> Path:
-    """Train a model as *options* say; the folder with checkpoint and card.
+    """Train a model with *options*; the folder with checkpoint and card.
 
     Raises:
-        ModelError: there is too little Python source below the roots, there is no such device, the run
-            cannot be resumed, or it was interrupted; in the last case its state is saved.
+        ModelError: the roots contain too little Python source, there is no such device, or the run cannot be
+            resumed. Also if it was interrupted; then its state is saved.
     """
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -80,42 +78,45 @@ def run(options: Options, reports: Reports) -> Path:
     files = read_corpus(options.roots, options.held_out, options.skipped)
     learnt = _part(files, "train")
     if not learnt:
-        raise ModelError("The given folders hold no usable Python file; give folders with source code.")
+        raise ModelError("No usable Python files found in the given folders; give folders with source code.")
     reports.stage(f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB")
-    model, tokenizer = _begun(options, learnt)
+    model, tokenizer = _initial(options, learnt)
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     _move(model, device)
-    reports.stage(
-        f"training {n_parameters(model) / 1e6:.1f} M parameters for {options.minutes:g} minutes ({device})"
-    )
+    size = f"{_n_parameters(model) / 1e6:.1f} M parameters"
+    reports.stage(f"training {size} for {options.minutes:g} minutes ({device})")
     progress = _train(model, learnt, tokenizer, options, reports)
     reports.stage("measuring")
     model.to("cpu")
-    on_cpu = f"CPU, {options.threads} thread{'s' * (options.threads > 1)}"
-    hardware = on_cpu if device == "cpu" else "one GPU"
-    making = Making(
-        model.shape,
-        n_parameters(model),
-        progress.tokens,
-        progress.steps,
-        progress.seconds / 60,
-        hardware,
-        _notes(options),
-    )
     save(model, tokenizer, options.output)
-    quality = measure(model, tokenizer, load_model(str(options.output.absolute())), files, CUTS)
+    loaded = load_model(str(options.output.absolute()))
+    quality = _quality(model, tokenizer, loaded, files, CUTS)
+    making = _making(model, progress, options, device)
     (options.output / "README.md").write_text(card(making, files, quality))
     (options.output / "loss.svg").write_text(loss_plot(progress.history))
     (options.output / STATE).unlink(missing_ok=True)
     return options.output
 
 
-def n_parameters(model: torch.nn.Module) -> int:
+def _n_parameters(model: torch.nn.Module) -> int:
     """The number of trained parameters of *model*."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def measure(
+def _making(model: Transformer, progress: Progress, options: Options, device: str) -> Making:
+    on_cpu = f"CPU, {options.threads} thread{'s' * (options.threads > 1)}"
+    return Making(
+        model.shape,
+        _n_parameters(model),
+        progress.tokens,
+        progress.steps,
+        progress.seconds / 60,
+        on_cpu if device == "cpu" else "one GPU",
+        _notes(options),
+    )
+
+
+def _quality(
     model: Transformer, tokenizer: Tokenizer, loaded: FimModel, files: Sequence[SourceFile], n_cuts: int
 ) -> dict[Split, Quality]:
     """Compare *model*, as trained and as *loaded* again, with the baselines on the held-out files."""
@@ -139,7 +140,7 @@ def measure(
     return quality
 
 
-def _begun(options: Options, learnt: Sequence[SourceFile]) -> tuple[Transformer, Tokenizer]:
+def _initial(options: Options, learnt: Sequence[SourceFile]) -> tuple[Transformer, Tokenizer]:
     if options.start is None:
         return new(options.sizes, learnt)
     model, tokenizer = trained_before(options.start)
@@ -150,7 +151,7 @@ def _notes(options: Options) -> tuple[str, ...]:
     if options.start is None:
         return ()
     wider = ", made twice as wide" if options.widen else ""
-    return (f"It went on from the weights of {Path(options.start).name}{wider}.",)
+    return (f"Training continued from the weights of {Path(options.start).name}{wider}.",)
 
 
 def _plan(options: Options) -> Plan:
@@ -175,7 +176,7 @@ def _train(
     state = options.output / STATE
     if options.resume and state.exists():
         training.load(state)
-        reports.stage(f"going on after {training.progress.steps:,} steps")
+        reports.stage(f"continuing after {training.progress.steps:,} steps")
     examples = Examples(files, tokenizer, Random(f"{options.start} {training.progress.steps}"))
     saved = time.monotonic()
     try:
@@ -188,7 +189,7 @@ def _train(
     except KeyboardInterrupt:
         options.output.mkdir(parents=True, exist_ok=True)
         training.save(state)
-        raise ModelError("Interrupted; the same command with --resume goes on from here.") from None
+        raise ModelError("Interrupted; the same command with --resume continues from here.") from None
     return training.progress
 
 

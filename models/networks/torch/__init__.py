@@ -1,1 +1,1 @@
-"""Checkpoints run by transformers and torch, which are imported nowhere else but in training."""
+"""Checkpoints run by torch and transformers, which only this package and training import."""

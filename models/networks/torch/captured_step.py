@@ -1,10 +1,10 @@
-"""Captures a one-token decoding step as CUDA graphs, which a GPU runs without being told every call.
+"""Captures a one-token decoding step as CUDA graphs, which a GPU runs without a launch for each kernel.
 
 Launching hundreds of kernels one by one takes longer than running them. A graph is launched at once, but it
-always reads and writes the same memory. So its token and position are numbers on the device, keys and values
-are written where the position says, and attention reads a fixed part of the cache in which everything not
-written yet is masked. There is a graph for each power of two. A graph is used only if it agrees with the
-network; if capturing fails, the reason is logged and the network itself is asked.
+always reads and writes the same memory. So its token and position are numbers on the device, and keys and
+values are written at that position. Attention reads a fixed part of the cache, in which all positions not yet
+written are masked. There is a graph for each power of two. A graph is used only if it agrees with the
+network. If capturing fails, the reason is logged and the network itself is used.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def captured_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
     try:
         with torch.cuda.device(network.device):
             return capture_checked(network, kv_cache)
-    except Exception:  # torch and transformers raise anything while capturing; the network can still be asked
+    except Exception:  # torch and transformers raise anything while capturing; the network can still be used
         log.warning("a decoding step cannot be captured as a CUDA graph; decoding is slower", exc_info=True)
         return None
     finally:
@@ -66,12 +66,12 @@ def captured_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
 
 
 def is_cuda(device: torch.device) -> bool:
-    """Whether *device* can run graphs."""
+    """True if *device* can run graphs."""
     return device.type == "cuda"
 
 
 def capture_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
-    """Capture a graph for each power of two; None, and a line in the log, unless all agree with *network*."""
+    """Capture a graph for each power of two; None, and a log message, unless all agree with *network*."""
     _, expected = (scores_of(network, kv_cache.cache, number, number) for number in _numbers(network, 0, 1))
     graphs = [capture(network, kv_cache, size) for size in sizes(kv_cache.context)]
     near = TOLERANCE * expected.float().std()
@@ -91,7 +91,7 @@ def capture_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
 
 
 def sizes(context: int) -> Iterator[int]:
-    """Powers of two from 512 on, and finally *context* itself."""
+    """Powers of two from 512 on, and at the end *context* itself."""
     size = SMALLEST
     while size < context:
         yield size
@@ -109,17 +109,17 @@ def capture(network: PreTrainedModel, kv_cache: KVCache, size: int) -> Graph:
     cache = Cache(layers=[FixedLayer(layer, size, position[0]) for layer in kv_cache.layers])
 
     def run() -> Tensor:
-        """Allocates all its memory inside, except the network's, the cache's and that of the two numbers."""
+        """Allocate all memory inside, except that of the network, the cache and the two numbers."""
         columns = torch.arange(size, device=network.device)
-        hidden = torch.zeros((1, 1, 1, size), dtype=network.dtype, device=network.device)
-        hidden = hidden.masked_fill(columns > position, torch.finfo(network.dtype).min)
-        return scores_of(network, cache, token, position, hidden)
+        mask = torch.zeros((1, 1, 1, size), dtype=network.dtype, device=network.device)
+        mask = mask.masked_fill(columns > position, torch.finfo(network.dtype).min)
+        return scores_of(network, cache, token, position, mask)
 
     return Graph(size, token, position, graph_of(run))
 
 
 def graph_of(run: Replay) -> Replay:
-    """*run* as a CUDA graph. It is run twice first, so that libraries have set up what they need."""
+    """*run* as a CUDA graph. It runs twice before, so that libraries have finished their set-up."""
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch leaves it untyped
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -158,5 +158,5 @@ class FixedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers
         return self.keys, self.values
 
     def get_seq_length(self) -> int:
-        """Not known here: positions and mask are given."""
+        """Unused, as positions and mask are arguments of the step."""
         return 0

@@ -1,7 +1,7 @@
 """A key-value cache in arrays that are allocated once.
 
-The caches of transformers grow by copying themselves at every token. Here a layer writes into space that is
-there already and returns a view of the part in use; forgetting the end of a text changes one number.
+The caches of transformers grow by copying themselves at every token. Here a layer writes into preallocated
+space and returns a view of the part in use. Forgetting the end of a text changes one number.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PreallocatedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # trans
         self.is_initialized = True
 
     def _space_like(self, states: torch.Tensor) -> torch.Tensor:
-        """Zeros, because a masked position adds nothing only if it holds a number."""
+        """Zeros, because a masked position adds nothing only if it contains a number."""
         batch, heads, _, width = states.shape
         return states.new_zeros((batch, heads, self._context, width))
 
@@ -51,9 +51,9 @@ class PreallocatedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # trans
         """Write new positions after those in use; views of all in use."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        begin, self._length = self._length, self._length + key_states.shape[-2]
-        keys = _written(self.keys, begin, key_states)
-        return keys, _written(self.values, begin, value_states)
+        start, self._length = self._length, self._length + key_states.shape[-2]
+        keys = _written(self.keys, start, key_states)
+        return keys, _written(self.values, start, value_states)
 
     def get_seq_length(self) -> int:
         """Positions in use."""
@@ -64,7 +64,7 @@ class PreallocatedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # trans
         self._length += tokens_to_remove
 
     def grow(self) -> None:
-        """Count one more position as in use, which somebody else wrote."""
+        """Count one more position as in use, which was written from outside."""
         self._length += 1
 
     def reset(self) -> None:
@@ -72,11 +72,11 @@ class PreallocatedLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # trans
         self._length = 0
 
 
-def _written(space: torch.Tensor | None, begin: int, states: torch.Tensor) -> torch.Tensor:
-    """Write *states* into *space* from position *begin* on; the part then in use."""
+def _written(space: torch.Tensor | None, start: int, states: torch.Tensor) -> torch.Tensor:
+    """Write *states* into *space* from position *start* on; the part then in use."""
     assert space is not None
-    end = begin + states.shape[-2]
-    space[:, :, begin:end] = states
+    end = start + states.shape[-2]
+    space[:, :, start:end] = states
     return space[:, :, :end]
 
 
@@ -89,8 +89,8 @@ def copied_cache(cache: Cache, n_rows: int, context: int) -> Cache:
 class KVCache:
     """The keys and values of one network, for texts of up to *context* tokens.
 
-    Architectures whose layers are not plain attention get the growing cache of transformers, which can only
-    be cleared as a whole; `is_preallocated` tells which.
+    Architectures with layers other than plain attention get the growing cache of transformers, which can only
+    be cleared as a whole; then `is_preallocated` is False.
     """
 
     def __init__(self, config: PretrainedConfig, context: int) -> None:
@@ -113,7 +113,7 @@ class KVCache:
 
     @property
     def is_preallocated(self) -> bool:
-        """Whether the end of a text can be forgotten, and the cache be copied."""
+        """True if the end of a text can be forgotten, and the cache be copied."""
         return self._is_preallocated
 
     def clear_texts(self) -> None:
@@ -122,12 +122,12 @@ class KVCache:
             layer.reset()
 
     def grow(self) -> None:
-        """Count one more position as in use, which somebody else wrote."""
+        """Count one more position as in use, which was written from outside."""
         for layer in self.layers:
             layer.grow()
 
     def keep(self, n: int) -> int:
-        """Forget all but the first *n* tokens, or everything if that is not possible; how many are kept."""
+        """Forget all but the first *n* tokens, or everything if that is impossible; the number kept."""
         excess = self.cache.get_seq_length() - n
         if excess <= 0:
             return n

@@ -1,4 +1,4 @@
-"""Decides where a checkpoint runs and in which precision, and whether it fits there."""
+"""Chooses the device and the precision of a checkpoint, and checks that it fits into memory there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.checkpoints.memory import (
     CPU_CONTEXT_MAX,
     QUANTISED_BYTES,
-    Room,
+    FreeMemory,
     cache_bytes,
     check_memory,
     embedding_bytes,
@@ -25,7 +25,7 @@ from fimlsp.models.errors import MissingExtraError, ModelError
 
 DType = Literal["float32", "bfloat16", "float16"]
 Bits = Literal[4, 8]
-WantedBits = Bits | Literal["auto"] | None
+BitsChoice = Bits | Literal["auto"] | None
 
 CONTEXT_MAX = {"cpu": CPU_CONTEXT_MAX, "mps": 4096, "cuda": 8192}
 FULL_PRECISION_BYTES_MAX = 4 << 30
@@ -43,14 +43,14 @@ class Placement:
 
     @property
     def is_int8(self) -> bool:
-        """Whether `fimlsp.models.networks.torch.int8` quantises; otherwise bitsandbytes does."""
+        """True if `fimlsp.models.networks.torch.int8` quantises; otherwise bitsandbytes does."""
         return self.bits == 8 and self.device == "cpu"
 
 
 def choose_placement(
-    files: CheckpointFiles, device: str | None, dtype: DType | None, wanted_bits: WantedBits
+    files: CheckpointFiles, device: str | None, dtype: DType | None, wanted_bits: BitsChoice
 ) -> Placement:
-    """Decide where and how the checkpoint of *files* runs, as far as the other arguments leave that open.
+    """Choose device, precision and context for the checkpoint of *files*; arguments that are given win.
 
     Raises:
         ModelError: there is no such device, too little of its memory is free, or the packages that quantise
@@ -68,20 +68,20 @@ def choose_placement(
 
 
 def int8_is_possible() -> bool:
-    """Whether this build of torch can multiply weights of 8 bits on the CPU."""
-    is_there: Callable[[], bool] = torch.backends.mkldnn.is_available
-    return is_there() and hasattr(torch.ops.onednn, "qlinear_pointwise")
+    """True if this build of torch can multiply weights of 8 bits on the CPU."""
+    is_available: Callable[[], bool] = torch.backends.mkldnn.is_available
+    return is_available() and hasattr(torch.ops.onednn, "qlinear_pointwise")
 
 
 def _check_quantiser(kind: str, bits: Bits | None) -> None:
     """Raise unless weights can be quantised to *bits* on this *kind* of device."""
-    is_here = int8_is_possible() if bits == 8 and kind == "cpu" else not missing_modules("quantized")
-    if bits is not None and not is_here:
+    is_possible = int8_is_possible() if bits == 8 and kind == "cpu" else not missing_modules("quantized")
+    if bits is not None and not is_possible:
         raise MissingExtraError("quantized", f"Loading in {bits} bits needs two more packages")
 
 
 def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
-    """Bytes of weights, keys and values; with `is_int8`, while loading, when it needs most."""
+    """Bytes of weights, keys and values; with `is_int8` the peak, which is reached while loading."""
     cache = cache_bytes(files.config, placement.context, placement.dtype.itemsize)
     size = QUANTISED_BYTES[placement.bits] if placement.bits else placement.dtype.itemsize
     needed = needed_bytes(files.n_parameters, size, cache)
@@ -90,10 +90,10 @@ def _needed_memory(files: CheckpointFiles, placement: Placement) -> int:
     return max(needed + embedding_bytes(files.config), needed_bytes(stored_bytes(files.weights), 1, 0))
 
 
-def default_room() -> Room:
-    """Where models run unless another device is asked for."""
+def default_room() -> FreeMemory:
+    """The default device with its free memory."""
     device = default_device()
-    return Room(device, free_memory(device))
+    return FreeMemory(device, free_memory(device))
 
 
 def default_device() -> str:
@@ -104,25 +104,25 @@ def default_device() -> str:
 
 
 def _kind(device: str) -> str:
-    """The kind of *device*, which must be one that is here."""
+    """The kind of *device*, which must be available."""
     kind, _, number = device.partition(":")
-    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
-    if kind not in there or (number and not number.isdecimal()):
-        raise ModelError(f"{device} is no device; use cpu, cuda, cuda:N or mps.")
-    if int(number or 0) >= there[kind]:
-        known = ", ".join(_names(there))
+    counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if kind not in counts or (number and not number.isdecimal()):
+        raise ModelError(f"Unknown device {device!r}; use cpu, cuda, cuda:N or mps.")
+    if int(number or 0) >= counts[kind]:
+        known = ", ".join(_names(counts))
         raise ModelError(
             f"There is no {device} on this machine, only {known}; leave the device out to choose."
         )
     return kind
 
 
-def _names(there: Mapping[str, int]) -> list[str]:
-    return [kind if n == 0 else f"{kind}:{n}" for kind, count in there.items() for n in range(count)]
+def _names(counts: Mapping[str, int]) -> list[str]:
+    return [kind if n == 0 else f"{kind}:{n}" for kind, count in counts.items() for n in range(count)]
 
 
 def _default_bits(files: CheckpointFiles, kind: str, dtype: DType | None) -> Bits | None:
-    """8 if that is much faster than exact weights and nobody asked for those."""
+    """8 if that is much faster than exact weights and no precision is given; otherwise None."""
     is_large = kind == "cpu" and files.n_parameters > EXACT_ON_CPU_MAX
     return 8 if is_large and dtype is None and int8_is_possible() else None
 
@@ -138,14 +138,14 @@ def _default_dtype(files: CheckpointFiles, kind: str) -> torch.dtype:
 
 
 def _context(config: Mapping[str, Any]) -> int:
-    """Tokens of context, at most a sliding window: nothing before it could be reused."""
+    """Tokens of context, at most those of a sliding window: keys before it could not be reused."""
     context = config.get("max_position_embeddings") or config.get("n_positions") or min(CONTEXT_MAX.values())
     window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
     return min(int(context), int(window or context))
 
 
 def free_memory(device: str) -> int | None:
-    """Free bytes of *device*; None if that is not known."""
+    """Free bytes of *device*; None if unknown."""
     if device.startswith("cuda"):
         free, _total = torch.cuda.mem_get_info(torch.device(device))
         return free

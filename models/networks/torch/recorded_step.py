@@ -1,10 +1,10 @@
 """Traces a one-token decoding step into a graph, avoiding transformers' Python overhead.
 
-Around what torch computes, a network of transformers spends as much time again in Python: modules call
-modules, options are looked up, masks are chosen. For one token after others, all of this comes out the same
-each time. So one step is recorded as a `torch.fx` graph of its calls of torch, and the graph is run from
-then on. The graph is used only if it agrees with the network on another token at another position; otherwise
-the reason is logged and the network itself is asked.
+A network of transformers spends as much time in Python as in torch: modules call modules, options are looked
+up, masks are chosen. For one token after others, all of this has the same result each time. So one step is
+recorded as a `torch.fx` graph of its calls of torch, and the graph runs from then on. It is used only if it
+agrees with the network on another token at another position. Otherwise the reason is logged and the network
+itself is used.
 """
 
 from __future__ import annotations
@@ -26,25 +26,24 @@ from fimlsp.models.networks.torch.kv_cache import KVCache
 Step = Callable[[int, int], Tensor]
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
-# These turn computed values into Python numbers, so that what is done next may differ from step to step.
+# These turn computed values into Python numbers, so that the next calls may differ from step to step.
 READING = frozenset(
     {"item", "tolist", "numpy", "equal", "allclose", "__bool__", "__int__", "__float__", "__index__"}
 )
-
 
 log = logging.getLogger(__name__)
 
 
 class CannotRecordError(Exception):
-    """What a step does depends on what it computes."""
+    """The calls of a step depend on computed values."""
 
 
 @torch.inference_mode()
 def recorded_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
     """A function from a token and its position to scores [vocabulary]; None if a step cannot be recorded.
 
-    The function appends to what *kv_cache* has read. Costs three steps of the network. *kv_cache* must be
-    empty, and is empty afterwards.
+    The function appends to the text in *kv_cache*. Recording costs three steps of the network; *kv_cache*
+    must be empty, and is empty afterwards.
     """
     if not kv_cache.is_preallocated:
         return None
@@ -53,7 +52,7 @@ def recorded_step(network: PreTrainedModel, kv_cache: KVCache) -> Step | None:
     except CannotRecordError as reason:
         log.info("a decoding step is not recorded: %s; decoding is slower", reason)
         return None
-    except Exception:  # torch and transformers raise anything while recording; the network can still be asked
+    except Exception:  # torch and transformers raise anything while recording; the network can still be used
         log.warning("a decoding step cannot be recorded; decoding is slower", exc_info=True)
         return None
     finally:
@@ -64,11 +63,11 @@ def record_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step:
     """Record a step.
 
     Raises:
-        CannotRecordError: it depends on what it computes, or does not agree with *network*.
+        CannotRecordError: its calls depend on computed values, or it does not agree with *network*.
     """
 
     def given(number: int) -> Tensor:
-        """A number on the network's device, made there because a copy would have to be waited for."""
+        """A number on the network's device, created there to avoid waiting for a copy."""
         return torch.full((1, 1), number, device=network.device)
 
     first, second = given(0), given(1)
@@ -80,10 +79,10 @@ def record_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step:
     def step(token: int, position: int) -> Tensor:
         return run(given(token), given(position))
 
-    found = step(0, 1)
+    recorded = step(0, 1)
     kv_cache.keep(1)
     expected = scores_of(network, kv_cache.cache, first, second)
-    if not torch.allclose(found, expected, rtol=1e-4, atol=1e-5):
+    if not torch.allclose(recorded, expected, rtol=1e-4, atol=1e-5):
         raise CannotRecordError("the recording and the network give different scores")
     return step
 
@@ -91,7 +90,7 @@ def record_checked(network: PreTrainedModel, kv_cache: KVCache) -> Step:
 def scores_of(
     network: PreTrainedModel, cache: Cache, ids: Tensor, positions: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """Scores [vocabulary] of what follows, from the network itself."""
+    """Scores [vocabulary] of the next token, from the network itself."""
     output = network(
         input_ids=ids,
         position_ids=positions,
@@ -105,7 +104,7 @@ def scores_of(
 
 
 class WatchedKeys(Cache):
-    """The cache of *kv_cache*; a recorder sees each layer's update as one call."""
+    """The cache of *kv_cache*, in which a recorder sees each layer's update as one call."""
 
     def __init__(self, kv_cache: KVCache) -> None:
         super().__init__(layers=kv_cache.cache.layers)
@@ -162,9 +161,9 @@ class Recorder(TorchFunctionMode):
         return lambda *inputs: run(*inputs, *constants)
 
     def _depends_on_inputs(self, arguments: Arguments) -> bool:
-        found = list[bool]()
-        map_aggregate(arguments, lambda value: found.append(id(value) in self._nodes))
-        return any(found)
+        are_known = list[bool]()
+        map_aggregate(arguments, lambda value: are_known.append(id(value) in self._nodes))
+        return any(are_known)
 
     def _write(self, func: Callable[..., object], arguments: Arguments, result: object) -> None:
         """Add a call of *func*, unless it returned one of its arguments or nothing but a shape."""
@@ -199,7 +198,7 @@ class Recorder(TorchFunctionMode):
 
 
 def _tensors(result: object) -> Sequence[Tensor]:
-    """The tensors of *result*; none if it has parts of any other kind."""
+    """The tensors of *result*; empty if it has parts of any other kind."""
     parts = list(result) if isinstance(result, (tuple, list)) else [result]
     tensors = [part for part in parts if isinstance(part, Tensor)]
     return tensors if len(tensors) == len(parts) else []

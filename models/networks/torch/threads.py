@@ -1,7 +1,7 @@
-"""How many CPU threads a model uses, so that some are left for the editor.
+"""The number of CPU threads that a model uses, so that some are left for the editor.
 
 Decoding is memory-bound: two to four threads saturate it, and only reading the prompt scales further.
-Networks in NumPy use one thread, as their matrices are small.
+Networks in NumPy use one thread, as their matrices are small. Importing this module does not import torch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def limit_threads(threads: int) -> None:
 
 
 def usable_processors() -> int:
-    """The processors that this process may use, as far as the system tells."""
+    """The number of processors that this process may use, if the system reports it; otherwise of all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""Graphs of a step say what the network says, wherever a text ends.
+"""Graphs of a step give the same scores as the network, wherever a text ends.
 
-Where there is no GPU, what torch computes in the step is traced instead: as in a graph, no Python of the
-network runs again, and the result is always in the same memory. That CUDA captures it is not shown.
+Without a GPU, the calls of torch in the step are traced instead. As in a graph, no Python of the network runs
+again, and the result is always in the same memory. Capturing by CUDA itself is not tested.
 """
 
 import pytest
@@ -20,7 +20,7 @@ CONTEXT = 128
 
 
 def traced(run):
-    """Stands for `graph_of`."""
+    """Replaces `graph_of`."""
     graph = make_fx(run)()
     scores = run().clone()
     return lambda: scores.copy_(graph())
@@ -28,7 +28,7 @@ def traced(run):
 
 @pytest.fixture
 def captured(monkeypatch):
-    """Makes readers whose steps are captured."""
+    """Makes readers with captured steps."""
     monkeypatch.setattr(module, "graph_of", traced)
     monkeypatch.setattr(module, "SMALLEST", 64)
     monkeypatch.setattr("fimlsp.models.networks.torch.checkpoint.recorded_step", lambda *_: None)
@@ -77,8 +77,8 @@ def test_every_network_says_the_same(name, captured):
     reader, expected = captured(network), plain(network)
     assert reader.step
     for prompt in [*PROMPTS, [*TEXT, *TEXT, *TEXT, *TEXT][:120]]:
-        found, right = reader.begin(prompt).log_probabilities, expected.begin(prompt).log_probabilities
-        assert found == pytest.approx(right, abs=1e-4)
+        scores = reader.begin(prompt).log_probabilities
+        assert scores == pytest.approx(expected.begin(prompt).log_probabilities, abs=1e-4)
         for token in TEXT[:4]:
             assert torch.allclose(reader.read_on([token]), expected.read_on([token]), atol=1e-4)
 

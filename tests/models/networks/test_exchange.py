@@ -1,8 +1,8 @@
-"""A network on a device of its own: nobody waits for it but once for each step, and little comes over.
+"""A network on a separate device: each step waits for it once and transfers little.
 
-Torch's device `meta` stands for the GPU. Its tensors have no content, so whatever would read one fails, and a
-mode of torch sees which calls mix devices, compute on the host or send something over. What this does not
-show is what a GPU computes, and how long it takes.
+Torch's device `meta` replaces the GPU. Its tensors have no content, so reading one fails. A mode of torch
+observes the calls that mix devices, compute on the host or transfer data. The results and the speed of a GPU
+are not tested.
 """
 
 import pytest
@@ -11,20 +11,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fimlsp.models.networks.torch import captured_step, checkpoint, recorded_step
-from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
-from fimlsp.models.networks.torch.exchange import DeviceRanking, HostRanking, ranking_for
+from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork, DeviceRanking, HostRanking, ranking_for
 
 from ..tiny_checkpoints import NETWORKS
 
 SIZE = 300
 STOPS = frozenset({1, 5})
-MADE_OF_NUMBERS = ("aten::lift_fresh", "aten::detach_")  # what becomes of a list on the host
+MADE_OF_NUMBERS = ("aten::lift_fresh", "aten::detach_")  # calls that turn a list into a tensor on the host
 
 CPU = torch.device("cpu")
 
 
 class Watched(TorchDispatchMode):
-    """Counts the calls, and those that send something over."""
+    """Counts the calls, and those that transfer data to the device."""
 
     def __init__(self):
         super().__init__()
@@ -43,14 +42,14 @@ class Watched(TorchDispatchMode):
 
 
 def devices(values):
-    """Where tensors are; those of one number may be anywhere."""
+    """The devices of tensors; those of one number may be anywhere."""
     tensors = [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
     return {tensor.device.type for tensor in tensors if tensor.dim()}
 
 
 @pytest.fixture(params=NETWORKS)
 def reader(request, monkeypatch):
-    """A network on the device that is none, its recording believed unseen."""
+    """A network on the device `meta`, whose recording is accepted unchecked."""
     monkeypatch.setattr(recorded_step.torch, "allclose", lambda *_, **__: True)
     with torch.device("meta"):
         network = NETWORKS[request.param](SIZE).eval()
@@ -107,7 +106,7 @@ def scores_of(n_rows, size):
 @pytest.mark.parametrize("number", [torch.float32, torch.bfloat16])
 def test_both_rankings_say_the_same(size, stops, number):
     scores = scores_of(3, size).to(number)
-    if number is torch.bfloat16:  # of two that are alike either may come first
+    if number is torch.bfloat16:  # of two equal scores either may come first
         scores = scores + torch.arange(size) * 1e-4
     host, device = HostRanking(stops), DeviceRanking(stops, CPU)
     for one, other in zip(host.finish(host.begin(scores)), device.finish(device.begin(scores)), strict=True):

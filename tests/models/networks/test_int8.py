@@ -6,9 +6,8 @@ from torch import nn
 from transformers.pytorch_utils import Conv1D
 
 from fimlsp.models.loading import load_model
-from fimlsp.models.networks.torch import integer_products, placement
-from fimlsp.models.networks.torch.int8 import Int8Linear, quantise
-from fimlsp.models.networks.torch.integer_products import FbgemmProduct, OneDnnProduct, has_fbgemm
+from fimlsp.models.networks.torch import int8, placement
+from fimlsp.models.networks.torch.int8 import FbgemmProduct, Int8Linear, OneDnnProduct, has_fbgemm, quantise
 
 from .. import tiny_checkpoints as c
 from ..scripted import completion
@@ -22,7 +21,7 @@ LIBRARIES = [
 
 @pytest.fixture(params=LIBRARIES, autouse=True)
 def library(request, monkeypatch):
-    monkeypatch.setattr(integer_products, "has_fbgemm", lambda: request.param is FbgemmProduct)
+    monkeypatch.setattr(int8, "has_fbgemm", lambda: request.param is FbgemmProduct)
     return request.param
 
 
@@ -44,11 +43,11 @@ def test_it_is_the_library_that_is_tested(library):
 def test_products_are_near_the_exact_ones(bias, shape, size):
     exact, rounded = layers(bias)
     inputs = torch.randn(*shape, 48) * size
-    expected, found = exact(inputs), rounded(inputs)
-    assert found.shape == expected.shape
-    near = 0.04 if integer_products.largest_weight() == integer_products.LARGEST else 0.06
-    assert (found - expected).abs().max() < near * (expected - exact(torch.zeros(48))).std()
-    assert (found != expected).any(), "it was rounded"
+    expected, product = exact(inputs), rounded(inputs)
+    assert product.shape == expected.shape
+    near = 0.04 if int8.largest_weight() == int8.LARGEST else 0.06
+    assert (product - expected).abs().max() < near * (expected - exact(torch.zeros(48))).std()
+    assert (product != expected).any(), "it was rounded"
 
 
 ROWS = {
@@ -75,8 +74,8 @@ def test_channels_have_scales_of_their_own():
     linear = nn.Linear(16, 3, bias=False)
     linear.weight.data = torch.randn(3, 16) * torch.tensor([1e-4, 1, 1e4])[:, None]
     inputs = torch.randn(1, 16)
-    expected, found = linear(inputs), Int8Linear(linear.weight, None)(inputs)
-    assert torch.allclose(found, expected, rtol=0.1)
+    expected, product = linear(inputs), Int8Linear(linear.weight, None)(inputs)
+    assert torch.allclose(product, expected, rtol=0.1)
 
 
 @torch.inference_mode()

@@ -1,4 +1,4 @@
-"""The mixture is a distribution, prefers what both say, and leaves alone what no text speaks of."""
+"""The mixture is a distribution, prefers tokens on which both agree, and keeps those without votes."""
 
 import json
 import math
@@ -8,26 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.models.networks.mixing import WEIGHTS, Mixing, Suggested, evidence, load_mixing
+from fimlsp.models.networks.mixing import WEIGHTS, CopyVotes, Mixing, evidence, load_mixing
 from fimlsp.models.protocols import Candidates
 
 NETWORK = Candidates([3, 5, 11], [math.log(0.5), math.log(0.2), math.log(0.1)], math.log(0.1))
-NOTHING = Suggested({}, 0)
-SURE = Suggested({7: 1.0}, 32)
+NOTHING = CopyVotes({}, 0)
+SURE = CopyVotes({7: 1.0}, 32)
 
 
 def test_without_a_suggestion_the_network_stands():
     assert load_mixing().mixed(NETWORK, [NOTHING, NOTHING]) is NETWORK
 
 
-# what buffer and project suggest, and the likeliest token then
+# votes of buffer and project, and the likeliest token with them
 LIKELIEST = [
     (SURE, NOTHING, 7),
-    (NOTHING, Suggested({5: 1.0}, 32), 5),
-    (Suggested({5: 1.0}, 20), Suggested({5: 1.0}, 20), 5),
-    (Suggested({7: 1.0}, 1), NOTHING, 3),
-    (NOTHING, Suggested({7: 1.0}, 1), 3),
-    (SURE, Suggested({9: 1.0}, 4), 7),
+    (NOTHING, CopyVotes({5: 1.0}, 32), 5),
+    (CopyVotes({5: 1.0}, 20), CopyVotes({5: 1.0}, 20), 5),
+    (CopyVotes({7: 1.0}, 1), NOTHING, 3),
+    (NOTHING, CopyVotes({7: 1.0}, 1), 3),
+    (SURE, CopyVotes({9: 1.0}, 4), 7),
 ]
 
 
@@ -44,7 +44,7 @@ def test_a_text_that_goes_on_makes_the_end_less_likely():
 
 SHARES = st.dictionaries(st.integers(0, 12), st.floats(0.01, 1), max_size=6)
 TEXTS = st.builds(
-    lambda shares, agreement: Suggested({k: v / sum(shares.values()) for k, v in shares.items()}, agreement),
+    lambda shares, agreement: CopyVotes({k: v / sum(shares.values()) for k, v in shares.items()}, agreement),
     SHARES,
     st.integers(1, 32),
 )
@@ -62,7 +62,7 @@ def test_a_mixture_is_a_distribution(buffer, project, listed, rest):
 
 def test_impossible_tokens_stay_impossible():
     network = Candidates([3, 5], [0.0, -math.inf], -math.inf)
-    mixed = load_mixing().mixed(network, [Suggested({5: 1.0}, 3), NOTHING])
+    mixed = load_mixing().mixed(network, [CopyVotes({5: 1.0}, 3), NOTHING])
     assert mixed.tokens == [3, 5]
     assert mixed.log_probabilities[1] == mixed.stop == -math.inf
 

@@ -1,4 +1,4 @@
-"""A recorded step says what the network itself says, in every family, or there is none."""
+"""A recorded step gives the same scores as the network, in every family, or there is none."""
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ def reader(network):
 
 @pytest.fixture
 def plain_reader(monkeypatch):
-    """Makes readers that ask the network itself."""
+    """Makes readers that use the network itself."""
 
     def make(network):
         with monkeypatch.context() as patch:
@@ -45,7 +45,7 @@ def plain_reader(monkeypatch):
 
 
 def assert_alike(network, plain_reader, prompts=PROMPTS):
-    """Check that a recording says what the network says, whatever was read before."""
+    """Check that a recording gives the scores of the network, whatever was read before."""
     recorded, plain = reader(network), plain_reader(network)
     assert recorded.step
     assert not plain.step
@@ -85,7 +85,7 @@ def test_half_precision_too(plain_reader):
 
 
 def changed(network, change):
-    """*network* with what *change* makes of its keyword arguments and its scores."""
+    """*network* with its scores replaced by *change*, which gets its keyword arguments and its scores."""
     forward = network.forward
 
     def other(**arguments):

@@ -1,4 +1,4 @@
-"""How many threads of the CPU a model uses."""
+"""The number of CPU threads that a model uses."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""How the context is shared between the two sides of the cursor."""
+"""The context is shared between the two sides of the cursor and other files."""
 
 import itertools
 
@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import find_format
-from fimlsp.models.prompts.neighbours import Neighbour
-from fimlsp.models.prompts.prompt import build_continuation, build_prompt, share
+from fimlsp.models.prompts.prompt import Neighbour, build_continuation, build_prompt, share
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.language.editor_policy import Comment
 
@@ -208,7 +207,7 @@ TYPING = {
     "both sides are long": (b"x" * 5000, b"y" * 5000),
     "the left side is short": (b"x = ", b"y" * 5000),
     "the right side is short": (b"x" * 5000, b"y"),
-    "the left side is longer than what is encoded": (b"xy" * 9000, b"y" * 300),
+    "the left side is longer than the encoded part": (b"xy" * 9000, b"y" * 300),
 }
 
 
@@ -221,9 +220,9 @@ def test_while_somebody_types_a_steady_prompt_mostly_grows_at_its_end(case):
 
 @given(st.integers(0, 400), st.integers(0, 400), st.booleans())
 def test_steady_prompts_fit_and_lose_little(before, after, steady):
-    (found,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
+    (tokens,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
     plain = min(before + after, 157)
-    assert plain - (2 * (157 // 16) if steady else 1) <= len(found) - 3 <= plain
+    assert plain - (2 * (157 // 16) if steady else 1) <= len(tokens) - 3 <= plain
 
 
 def continuation(family_markers, text, context=100, reserve=10):

@@ -8,7 +8,7 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, RIGHT
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import (
-    Vocabulary,
+    ModelVocabulary,
     byte_level_bytes,
     read_vocabulary,
     sentence_piece_bytes,
@@ -72,8 +72,8 @@ FIRST = {"a": "▁a", " a": "▁ ▁a", "": "", "\na": "▁ <0x0A> a"}
 
 @pytest.mark.parametrize("text", FIRST)
 def test_a_document_begins_with_the_space_that_a_vocabulary_puts_there(text):
-    (tokenizer, _), found = VOCABULARIES["SentencePiece"], vocabulary_of("SentencePiece")
-    pieces = [tokenizer.id_to_token(token) for token in found.encode_first(text)]
+    (tokenizer, _), vocabulary = VOCABULARIES["SentencePiece"], vocabulary_of("SentencePiece")
+    pieces = [tokenizer.id_to_token(token) for token in vocabulary.encode_first(text)]
     assert " ".join(pieces) == FIRST[text]
     for kind in VOCABULARIES.keys() - {"SentencePiece"}:
         assert vocabulary_of(kind).encode_first(text) == vocabulary_of(kind).encode(text)
@@ -84,11 +84,11 @@ def test_a_family_is_recognised_by_its_markers(family):
     markers = dict.fromkeys([*family.markers, *family.project.markers, *family.stops])
     ids = {text: number for number, text in enumerate(markers)}
     name = f"a/{family.name}-base"
-    found = find_format(ids, name, architecture=family.architecture)
-    assert found.family == family.name
-    assert len(found.stops) == len(family.stops)
-    assert found.markers == set(ids.values())
-    assert len(found.arrange([], [])) == found.overhead
+    fim = find_format(ids, name, architecture=family.architecture)
+    assert fim.family == family.name
+    assert len(fim.stops) == len(family.stops)
+    assert fim.markers == set(ids.values())
+    assert len(fim.arrange([], [])) == fim.overhead
     texts = {**{number: text for text, number in ids.items()}, 100: LEFT, 200: RIGHT, 300: FILES, 400: HERE}
     for order, template in (("psm", family.psm), ("spm", family.spm)):
         if template is not None:
@@ -98,10 +98,8 @@ def test_a_family_is_recognised_by_its_markers(family):
 
 def test_markers_of_codegemma_end_a_middle():
     family = next(family for family in FAMILIES if family.name == "CodeGemma")
-    found = find_format(
-        {text: number for number, text in enumerate([*family.markers, *family.stops])}, "model"
-    )
-    assert found.stops >= {found.marker_ids[text] for text in family.markers if text != "<bos>"}
+    fim = find_format({text: number for number, text in enumerate([*family.markers, *family.stops])}, "model")
+    assert fim.stops >= {fim.marker_ids[text] for text in family.markers if text != "<bos>"}
 
 
 STARCODER_MARKERS = ["<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<filename>", "<|endoftext|>"]
@@ -132,15 +130,19 @@ def test_vocabularies_like_those_of_another_family_are_not_mistaken(tokens, name
             {},
             r"has the markers <PRE>, <SUF>, <MID>, which are those of no",
         ),
-        (STARCODER_MARKERS, {"family": "Qwen-Coder"}, "leave the family out, or say StarCoder"),
+        (STARCODER_MARKERS, {"family": "Qwen-Coder"}, "leave the family out, or use StarCoder"),
         (
             ["<PRE>", "<SUF>"],
             {"family": "StarCoder"},
             "it has <PRE>, <SUF>: describe them in a file fim.json",
         ),
         (["a"], {"family": "StarCoder"}, "it has no such markers at all"),
-        (STARCODER_MARKERS, {"family": "no"}, "no family no for x; those known are fimlsp, SantaCoder"),
-        (["<s>", "[SUFFIX]", "[PREFIX]"], {"order": "psm"}, "leave the order out, or say spm"),
+        (
+            STARCODER_MARKERS,
+            {"family": "no"},
+            "Unknown family no for x; the known ones are fimlsp, SantaCoder",
+        ),
+        (["<s>", "[SUFFIX]", "[PREFIX]"], {"order": "psm"}, "leave the order out, or use spm"),
     ],
 )
 def test_a_family_never_ends_in_a_dead_end(tokens, options, message):
@@ -158,8 +160,8 @@ def test_no_family():
 )
 def test_the_first_token_of_a_piece_is_read_once(piece, monkeypatch):
     vocabulary = vocabulary_of("byte-level")
-    found = vocabulary.first_token(piece)
-    assert found is not None
-    assert piece.startswith(vocabulary.token_bytes[found])
-    monkeypatch.setattr(Vocabulary, "encode_whole", None)
-    assert vocabulary.first_token(piece) == found
+    token = vocabulary.first_token(piece)
+    assert token is not None
+    assert piece.startswith(vocabulary.token_bytes[token])
+    monkeypatch.setattr(ModelVocabulary, "encode_whole", None)
+    assert vocabulary.first_token(piece) == token

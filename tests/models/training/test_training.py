@@ -1,4 +1,4 @@
-"""From a folder of source files to a model that loads, in a run of a few steps."""
+"""Training turns a folder of source files into a model that loads, in a run of a few steps."""
 
 import json
 import os
@@ -16,21 +16,18 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from fimlsp.models.completion import complete_many
-from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.unconstrained import Unconstrained
+from fimlsp.models.decoding.settings import DecodeSettings, Unconstrained
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
-from fimlsp.models.training import beginning, run
+from fimlsp.models.training import checkpoint, run
+from fimlsp.models.training.card import loss_plot
+from fimlsp.models.training.checkpoint import widened
 from fimlsp.models.training.command import train
-from fimlsp.models.training.data.corpus import SourceFile, read_corpus
-from fimlsp.models.training.data.examples import RULES, Examples
-from fimlsp.models.training.data.tokenizer import SPECIAL, train_tokenizer
+from fimlsp.models.training.corpus import SourceFile, read_corpus
+from fimlsp.models.training.examples import RULES, SPECIAL, Examples, train_tokenizer
 from fimlsp.models.training.loop import Plan, Progress, Training, next_token_loss
+from fimlsp.models.training.measure import TokenCounts, copy_nearest, line_cuts
 from fimlsp.models.training.network import QUERY_BLOCK, Transformer, fused, in_blocks
-from fimlsp.models.training.quality.baselines import TokenCounts, copy_nearest
-from fimlsp.models.training.quality.measure import line_cuts
-from fimlsp.models.training.quality.plot import loss_plot
-from fimlsp.models.training.widening import widened
 
 from .. import tiny_checkpoints as c
 
@@ -152,7 +149,7 @@ def test_attention_in_blocks_is_attention(heads, key_heads, length):
 
 COMPILED = """
 import json, torch
-from fimlsp.models.networks.numpy.shape import Shape
+from fimlsp.models.networks.numpy_llama import LlamaShape
 from fimlsp.models.training.loop import Plan, Training
 from fimlsp.models.training.network import QUERY_BLOCK, Transformer
 
@@ -160,7 +157,7 @@ rows = torch.randint(4, 300, (2, 2 * QUERY_BLOCK + 1), generator=torch.Generator
 losses = []
 for compiled in (False, True):
     torch.manual_seed(0)
-    model = Transformer(Shape(300, 64, 192, 1, 2, 1, 32, 1024))
+    model = Transformer(LlamaShape(300, 64, 192, 1, 2, 1, 32, 1024))
     training = Training(model, Plan(1, precision="float32", compiled=compiled))
     losses.append([training._step(rows, 3) for _ in range(3)])
 print(json.dumps(losses))
@@ -168,7 +165,7 @@ print(json.dumps(losses))
 
 
 def in_python(code, *arguments, **environment):
-    """*code* in a process of its own, as PyTorch's compiler depends on what else was imported before."""
+    """Run *code* in a separate process, as PyTorch's compiler depends on earlier imports."""
     command = [sys.executable, "-c", code, *arguments]
     environment = {**os.environ, **environment}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -185,7 +182,7 @@ def test_a_compiled_step_is_the_same_step():
 
 def test_without_a_compiler_a_sentence_says_so(tmp_path):
     options = options_of(tmp_path, "--minutes", "0.01", "--compile")
-    code = "from fimlsp.models.training import beginning; beginning.TOKENIZER_PASSAGES = 20\n"
+    code = "from fimlsp.models.training import checkpoint; checkpoint.TOKENIZER_PASSAGES = 20\n"
     code += "from fimlsp.models.training.command import train; train()"
     cache = str(tmp_path / "cache")
     done = in_python(code, *options, PATH=str(tmp_path), CXX="", TORCHINDUCTOR_CACHE_DIR=cache)
@@ -196,7 +193,7 @@ def test_without_a_compiler_a_sentence_says_so(tmp_path):
 
 def test_a_widened_network_computes_the_same_and_its_twins_part():
     torch.manual_seed(0)
-    model = Transformer(beginning.shape_of(beginning.Sizes(width=128, layers=2), TOKENIZER))
+    model = Transformer(checkpoint.shape_of(checkpoint.Sizes(width=128, layers=2), TOKENIZER))
     wide = widened(model)
     rows = torch.randint(4, model.shape.vocab_size, (2, 50))
     torch.testing.assert_close(wide(rows[:, :-1]), model(rows[:, :-1]), atol=1e-4, rtol=1e-4)
@@ -230,7 +227,7 @@ def test_cuts_join_to_their_file():
 
 
 def make_small(monkeypatch):
-    monkeypatch.setattr(beginning, "TOKENIZER_PASSAGES", 20)
+    monkeypatch.setattr(checkpoint, "TOKENIZER_PASSAGES", 20)
     monkeypatch.setattr(run, "CUTS", 3)
 
 
@@ -273,7 +270,7 @@ def check_transformers_agrees(folder, model):
 def test_a_folder_without_source_is_an_error(tmp_path):
     result = CliRunner().invoke(train, [str(tmp_path), "-o", str(tmp_path / "model")])
     assert result.exit_code == 1
-    assert "no usable Python file" in result.output
+    assert "No usable Python files" in result.output
 
 
 def options_of(tmp_path, *more):
@@ -299,13 +296,13 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     monkeypatch.setattr(Progress, "record", interrupted)
     first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.1"))
     assert first.exit_code == 1
-    assert "--resume goes on from here" in first.output
+    assert "--resume continues from here" in first.output
     state = tmp_path / "model" / run.STATE
     other = CliRunner().invoke(train, options_of(tmp_path, "--resume", "--layers", "2"))
     assert "network of other sizes" in other.output
     second = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.1", "--resume"))
     assert second.exit_code == 0, second.output
-    assert "going on after 3 steps" in second.output
+    assert "continuing after 3 steps" in second.output
     assert seen[2:4] == [3, 4], "it counts on"
     assert not state.exists()
     assert "<polyline" in (tmp_path / "model" / "loss.svg").read_text()
@@ -325,7 +322,7 @@ def test_a_model_is_trained_further(tmp_path, monkeypatch):
     assert tokenizers[0].read_bytes() == tokenizers[1].read_bytes()
     assert after.network.logits([5]).shape == before.network.logits([5]).shape == (300,)
     assert not np.array_equal(after.network.logits([5]), before.network.logits([5]))
-    assert "went on from the weights of model" in (tmp_path / "more" / "README.md").read_text()
+    assert "continued from the weights of model" in (tmp_path / "more" / "README.md").read_text()
 
 
 def test_a_model_is_widened(tmp_path, monkeypatch):
@@ -334,13 +331,13 @@ def test_a_model_is_widened(tmp_path, monkeypatch):
     assert first.exit_code == 0, first.output
     more = ["-o", str(tmp_path / "more"), "--hold-out", "kept", "--minutes", "0.01", "--widen"]
     alone = CliRunner().invoke(train, [str(tmp_path / "source"), *more])
-    assert (alone.exit_code, "--widen goes with --start-from" in alone.output) == (2, True)
+    assert (alone.exit_code, "--widen requires --start-from" in alone.output) == (2, True)
     from_model = ["--start-from", str(tmp_path / "model")]
     second = CliRunner().invoke(train, [str(tmp_path / "source"), *more, *from_model])
     assert second.exit_code == 0, second.output
     check_transformers_agrees(tmp_path / "more", load_model(str(tmp_path / "more")))
     card = (tmp_path / "more" / "README.md").read_text()
-    assert "went on from the weights of model, made twice as wide" in card
+    assert "continued from the weights of model, made twice as wide" in card
     assert "of width 128, 2 heads with 1 of keys" in " ".join(card.split())
 
 
@@ -358,7 +355,7 @@ def assert_refused(tmp_path, start, words):
 
 
 def test_further_training_starts_where_it_was():
-    model, tokenizer = beginning.trained_before("bundled")
+    model, tokenizer = checkpoint.trained_before("bundled")
     bundled = load_model()
     tokens = tokenizer.encode("import sys\n").ids
     mine = model(torch.tensor([tokens]))[0, -1].detach().numpy()
@@ -368,7 +365,7 @@ def test_further_training_starts_where_it_was():
 
 def test_what_was_saved_is_what_is_loaded(tmp_path):
     examples = Examples(files_of(TEXTS), TOKENIZER, random.Random(0))
-    shape = beginning.shape_of(beginning.Sizes(width=64, layers=1), TOKENIZER)
+    shape = checkpoint.shape_of(checkpoint.Sizes(width=64, layers=1), TOKENIZER)
     training = Training(Transformer(shape), Plan(minutes=1, precision="float32"))
     next(iter(training.steps(examples)))
     training.save(tmp_path / "state")

@@ -1,24 +1,24 @@
-"""Re-tokenises a text after an edit by reading only what is near the change.
+"""Re-tokenises a text after an edit by reading only the part near the change.
 
 Byte-level vocabularies split a text from left to right and look only a little ahead. So all tokens well
-before the first change stay as they were, and reading can start again at a line end there. This is checked,
-not assumed: the tokens of the unchanged text after that line end must come out the same.
+before the first change stay the same, and reading can restart at a line end there. The assumption is checked:
+the tokens of the unchanged text after that line end must come out the same.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 MOST_TEXTS = 4
 UNCHANGED = 512
-"""Bytes after the line end where reading starts again that must be unchanged."""
+"""Bytes after the line end where reading restarts that must be unchanged."""
 
 CHECKED = 256
-"""Of these, how many have their tokens compared."""
+"""The number of these bytes whose tokens are compared."""
 
 LINES_TRIED = 8
 _LINE_END = re.compile(rb"[!-~]\n\s{0,100}[!-~]")
@@ -33,57 +33,61 @@ class TokenizedText:
     is_exact: bool
 
 
-@dataclass(slots=True)
-class TypedTexts:
-    """Tokens of the last few texts; *encode* reads a text, *token_bytes* has the exact bytes of each token.
+class IncrementalTokenizer:
+    """Tokens of the last few texts.
 
-    If the vocabulary is not byte-level (*in_words* is False), every text is read as a whole.
+    *encode* tokenises a text, and *token_bytes* has the exact bytes of each token. If the vocabulary is not
+    byte-level, every text is read as a whole.
     """
 
-    encode: Callable[[str], list[int]]
-    token_bytes: Sequence[bytes | None]
-    in_words: bool
-    _known: list[TokenizedText] = field(default_factory=list)
+    def __init__(
+        self, encode: Callable[[str], list[int]], token_bytes: Sequence[bytes | None], is_byte_level: bool
+    ) -> None:
+        self._encode = encode
+        self._token_bytes = token_bytes
+        self._is_byte_level = is_byte_level
+        self._recent = list[TokenizedText]()
 
     def tokens(self, text: str) -> list[int]:
-        """The same as *encode* gives for *text*."""
+        """The same tokens as *encode* returns for *text*."""
         data = text.encode()
-        found = self._from_known(data) or self._read(data, 0, [])
-        self._known = [*self._known[1 - MOST_TEXTS :], found]
-        return found.tokens.copy()
+        tokenized = self._from_recent(data) or self._read(data, 0, [])
+        self._recent = [*self._recent[1 - MOST_TEXTS :], tokenized]
+        return tokenized.tokens.copy()
 
     def _read(self, data: bytes, start: int, before: list[int]) -> TokenizedText:
         """*data*, where *before* are the known tokens of everything before *start*."""
-        tokens = self.encode(data[start:].decode())
-        written = b"".join(self.token_bytes[token] or b"" for token in tokens)
+        tokens = self._encode(data[start:].decode())
+        written = b"".join(self._token_bytes[token] or b"" for token in tokens)
         return TokenizedText(data, before + tokens, written == data[start:])
 
-    def _from_known(self, data: bytes) -> TokenizedText | None:
-        """*data* if it is known or similar to a known text, which is then forgotten; None otherwise."""
+    def _from_recent(self, data: bytes) -> TokenizedText | None:
+        """*data* if it is a recent text or similar to one, which is then forgotten; None otherwise."""
         most_same, nearest = -1, None
-        for known in self._known:
-            n_same = common_length(known.data, data)
+        for known in self._recent:
+            n_same = common_prefix_length(known.data, data)
             if n_same > most_same:
                 most_same, nearest = n_same, known
         if nearest is None or 2 * most_same < len(nearest.data):
             return None
-        self._known.remove(nearest)
+        self._recent.remove(nearest)
         return nearest if nearest.data == data else self._continued(nearest, data, most_same)
 
     def _continued(self, known: TokenizedText, data: bytes, n_same: int) -> TokenizedText | None:
         """*data*, whose first *n_same* bytes equal those of *known*; None if it must be read as a whole."""
-        if not (self.in_words and known.is_exact):
+        if not (self._is_byte_level and known.is_exact):
             return None
         for cut in line_ends_before(data, n_same - UNCHANGED):
             n_kept, n_checked = self._n_tokens(known, cut)
             if n_kept is None:
                 continue
-            found = self._read(data, cut, known.tokens[:n_kept])
-            return found if found.tokens[n_kept:n_checked] == known.tokens[n_kept:n_checked] else None
+            tokenized = self._read(data, cut, known.tokens[:n_kept])
+            is_same = tokenized.tokens[n_kept:n_checked] == known.tokens[n_kept:n_checked]
+            return tokenized if is_same else None
         return None
 
     def _n_tokens(self, known: TokenizedText, cut: int) -> tuple[int | None, int]:
-        """How many tokens of *known* end by *cut*, and by the end of what is checked after it.
+        """The number of tokens of *known* up to *cut*, and up to the end of the checked bytes after it.
 
         The first is None if *cut* is inside a token.
         """
@@ -92,12 +96,12 @@ class TypedTexts:
         while end > cut:
             n_checked = n if end > cut + CHECKED else n_checked
             n -= 1
-            end -= len(self.token_bytes[known.tokens[n]] or b"")
+            end -= len(self._token_bytes[known.tokens[n]] or b"")
         return (n if end == cut else None), n_checked
 
 
-def common_length(one: bytes, other: bytes) -> int:
-    """How many bytes two texts have in common at their beginning."""
+def common_prefix_length(one: bytes, other: bytes) -> int:
+    """The length of the common prefix of two texts."""
     size = min(len(one), len(other))
     differs = np.frombuffer(one, np.uint8, size) != np.frombuffer(other, np.uint8, size)
     first = int(differs.argmax()) if size else 0

@@ -1,18 +1,18 @@
-"""What followed the longest runs of what is written: found by a scan, and the same by an index."""
+"""Matches after the longest suffixes of the written text, by a scan and by an index."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.models.networks.precedents import (
+from fimlsp.models.networks.matches import (
     AGREEMENT_MAX,
     OCCURRENCES_MAX,
-    Precedent,
+    CombinedSources,
+    Match,
     ScannedTexts,
-    Together,
+    TextIndex,
     best_occurrences,
 )
-from fimlsp.models.networks.text_index import TextIndex
 
 
 def indexed(parts):
@@ -21,7 +21,7 @@ def indexed(parts):
 
 SOURCES = {"scan": ScannedTexts, "index": indexed}
 
-# parts of text, what is written, and what followed where most of that stands
+# parts of text, the written text, and the matches that agree most
 CASES = [
     ([b"a.b = c\nx.b = d\n"], b"x.b =", [(5, b" d\n"), (4, b" c\nx.b = d\n")]),
     ([b"one", b"two"], b"n", [(1, b"e")]),
@@ -37,10 +37,10 @@ CASES = [
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("parts", "written", "expected"), CASES)
 def test_what_followed(source, parts, written, expected):
-    found = SOURCES[source](parts).after(written)
-    assert [tuple(each) for each in found[: len(expected)]] == expected
-    assert bool(found) == bool(expected)
-    assert len(found) <= OCCURRENCES_MAX
+    matches = SOURCES[source](parts).after(written)
+    assert [tuple(match) for match in matches[: len(expected)]] == expected
+    assert bool(matches) == bool(expected)
+    assert len(matches) <= OCCURRENCES_MAX
 
 
 TEXTS = st.lists(st.text("ab \n", max_size=60).map(str.encode), max_size=4)
@@ -48,26 +48,26 @@ TEXTS = st.lists(st.text("ab \n", max_size=60).map(str.encode), max_size=4)
 
 @given(TEXTS, st.text("ab \n", max_size=AGREEMENT_MAX).map(str.encode))
 def test_the_index_agrees_with_the_scan(parts, written):
-    scanned, found = (make(parts).after(written) for make in (ScannedTexts, indexed))
-    assert [each.agreement for each in scanned] == [each.agreement for each in found]
+    scanned, matches = (make(parts).after(written) for make in (ScannedTexts, indexed))
+    assert [match.agreement for match in scanned] == [match.agreement for match in matches]
     if len(scanned) < OCCURRENCES_MAX:
-        assert sorted(scanned) == sorted(found)
+        assert sorted(scanned) == sorted(matches)
 
 
 @given(TEXTS, st.sets(st.sampled_from("0123")), st.text("ab", min_size=1, max_size=8).map(str.encode))
 def test_files_can_be_left_out(parts, names, written):
     others = [part for number, part in enumerate(parts) if str(number) not in names]
     left_out = indexed(parts).without(names).after(written)
-    assert [each.agreement for each in left_out] == [
-        each.agreement for each in indexed(others).after(written)
+    assert [match.agreement for match in left_out] == [
+        match.agreement for match in indexed(others).after(written)
     ]
 
 
 def test_several_sources_give_the_longest_agreements():
     sources = [ScannedTexts([b"ab1"]), indexed([b"aab2", b"b3"])]
-    expected = [Precedent(3, b"2"), Precedent(2, b"1"), Precedent(1, b"3")]
-    assert Together(sources).after(b"aab") == expected
-    assert Together([]).after(b"aab") == []
+    expected = [Match(3, b"2"), Match(2, b"1"), Match(1, b"3")]
+    assert CombinedSources(sources).after(b"aab") == expected
+    assert CombinedSources([]).after(b"aab") == []
 
 
 @given(st.binary(max_size=80), st.binary(min_size=1, max_size=AGREEMENT_MAX))
@@ -82,7 +82,7 @@ def test_places_agree_as_far_as_they_say(text, written):
 
 
 def followed(buffer, run):
-    """Whether a byte other than zero stands behind *run* somewhere in *buffer*."""
+    """True if a byte other than zero follows *run* somewhere in *buffer*."""
     return any(
         buffer.startswith(run, at) and buffer[at + len(run)] != 0 for at in range(len(buffer) - len(run))
     )

@@ -1,20 +1,22 @@
-"""The estimate of what is right: its arithmetic, what is shown by it, and its file."""
+"""The confidence estimate: its arithmetic, its choice of the shown text, and its file."""
 
 import json
 import math
 
 import pytest
 
-from fimlsp.models.acceptance.beginnings import Beginning
-from fimlsp.models.acceptance.estimate import (
+from fimlsp.models.beginnings import Beginning
+from fimlsp.models.confidence import (
     FILE_NAME,
     FORMAT,
     LINE_WORTH,
-    Acceptance,
+    ConfidenceEstimate,
     CurvePoint,
     Level,
+    Regression,
+    Weight,
+    logistic,
 )
-from fimlsp.models.acceptance.regression import Regression, Weight, logistic
 from fimlsp.models.errors import ModelError
 
 LEVELS = (
@@ -25,7 +27,7 @@ LEVELS = (
 )
 WHOLE = Regression(1.0, {"total": Weight(-2.0, 2.0, 3.0)})
 OPENING = Regression(0.0, {"total": Weight(0.0, 1.0, 1.0)})
-ESTIMATE = Acceptance(WHOLE, OPENING, 10, 40, (CurvePoint(0.1, 0.2, 4.0),), LEVELS)
+ESTIMATE = ConfidenceEstimate(WHOLE, OPENING, 10, 40, (CurvePoint(0.1, 0.2, 4.0),), LEVELS)
 
 
 @pytest.mark.parametrize(("total", "log_odds"), [(-2.0, 1.0), (0.0, 4.0), (-4.0, -2.0), (-1e9, -math.inf)])
@@ -63,8 +65,8 @@ def test_confidence_is_the_share_that_is_right(confidence, cost):
 
 def beginning(text, total, ends_line=False, opening=None):
     """A text; *opening* is the log-odds of its opening."""
-    told = None if opening is None else {"total": opening}
-    return Beginning(text, {"total": total}, ends_line, opening=told)
+    features = None if opening is None else {"total": opening}
+    return Beginning(text, {"total": total}, ends_line, opening=features)
 
 
 def odds(log_odds):
@@ -83,7 +85,7 @@ def odds(log_odds):
         ([beginning(b"abcd", odds(2.0)), beginning(b"abcdefgh", odds(-2.0))], 3.0, b"abcd"),
         ([beginning(b"abcd", odds(2.0))], math.inf, None),
         ([beginning(b"  ", odds(2.0))], 0.0, None),
-        # a wrong opening costs, and one is at least as likely right as all of the text
+        # a wrong opening costs, and an opening is at least as likely right as the whole text
         ([beginning(b"abcd", odds(0.0), opening=math.log(3))], 7.9, b"abcd"),
         ([beginning(b"abcd", odds(0.0), opening=math.log(3))], 8.1, None),
         ([beginning(b"abcd", odds(0.0), opening=-9.0)], 3.9, b"abcd"),
@@ -92,20 +94,20 @@ def odds(log_odds):
     ],
 )
 def test_what_is_worth_most_is_shown(texts, cost, best):
-    found = ESTIMATE.best(texts, cost)
-    assert (found and found.text) == best
+    shown = ESTIMATE.best(texts, cost)
+    assert (shown and shown.text) == best
 
 
 def test_it_is_kept_beside_the_model(tmp_path):
-    assert Acceptance.load(tmp_path) is None
+    assert ConfidenceEstimate.load(tmp_path) is None
     assert ESTIMATE.save(tmp_path) == tmp_path / FILE_NAME
-    assert Acceptance.load(tmp_path) == ESTIMATE
+    assert ConfidenceEstimate.load(tmp_path) == ESTIMATE
 
 
 def test_one_of_an_older_version_is_as_none(tmp_path, caplog):
     path = ESTIMATE.save(tmp_path)
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": FORMAT - 1}))
-    assert Acceptance.load(tmp_path) is None
+    assert ConfidenceEstimate.load(tmp_path) is None
     assert "make it anew with `fimlsp calibrate`" in caplog.text
 
 
@@ -131,4 +133,4 @@ def test_a_damaged_file_says_what_to_do(tmp_path, damage):
     damaged = damage(json.loads(path.read_text()))
     path.write_text(damaged if isinstance(damaged, str) else json.dumps(damaged))
     with pytest.raises(ModelError, match="make it anew with `fimlsp calibrate`"):
-        Acceptance.load(tmp_path)
+        ConfidenceEstimate.load(tmp_path)

@@ -1,10 +1,10 @@
 """A network of the Llama family in plain NumPy, for models of a few million parameters on a CPU.
 
-For such a model the general libraries cost more than the arithmetic: importing torch takes seconds, and each
-of its 150 calls for a token several microseconds. Here the weights are stored ready to multiply (queries,
-keys and values in one matrix, gate and up in another, norm weights and the attention scale folded in), and
-keys and values go into arrays that are allocated once. A test compares the logits with those of
-transformers' implementation on the same folder.
+For such a model the general libraries cost more than the arithmetic. Importing torch takes seconds, and each
+of its 150 calls for a token several microseconds. Here the weights are stored ready to multiply: one matrix
+for queries, keys and values, and one for gate and up. Norm weights and the attention scale are folded in.
+Keys and values go into arrays that are allocated once. A test compares the logits with those of transformers'
+implementation on the same folder.
 """
 
 from __future__ import annotations
@@ -19,22 +19,63 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from fimlsp.models.networks.numpy.shape import Shape
-from fimlsp.models.networks.step import best_candidates, n_known
+from fimlsp.models.networks.candidates import best_candidates, n_known
 from fimlsp.models.protocols import Candidates
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary
 
+
 Array = NDArray[np.float32]
 
 BYTES_MAX = 200_000_000
+"""Bytes of the weights; larger models are faster with torch."""
+
 CHUNK = 256
 FUTURE: Array = np.triu(np.full((CHUNK, CHUNK), -np.inf, np.float32), 1)
+"""Mask that hides later positions of a chunk."""
 
 
-def fits(config: Mapping[str, Any], weights: Sequence[Path]) -> bool:
-    """Whether this module computes a checkpoint with *config* exactly, and fast."""
+@dataclass(frozen=True, slots=True)
+class LlamaShape:
+    """Sizes of the network, under the names of a Llama `config.json`."""
+
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    max_position_embeddings: int
+    rope_theta: float = 10_000.0
+    rms_norm_eps: float = 1e-6
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> LlamaShape:
+        """Read the sizes from *config*.
+
+        Raises:
+            KeyError: a size is missing.
+        """
+        rope = config.get("rope_parameters") or {}
+        heads = config["num_attention_heads"]
+        return cls(
+            vocab_size=config["vocab_size"],
+            hidden_size=config["hidden_size"],
+            intermediate_size=config["intermediate_size"],
+            num_hidden_layers=config["num_hidden_layers"],
+            num_attention_heads=heads,
+            num_key_value_heads=config.get("num_key_value_heads") or heads,
+            head_dim=config.get("head_dim") or config["hidden_size"] // heads,
+            max_position_embeddings=config["max_position_embeddings"],
+            rope_theta=rope.get("rope_theta") or config.get("rope_theta") or 10_000.0,
+            rms_norm_eps=config["rms_norm_eps"],
+        )
+
+
+def is_supported(config: Mapping[str, Any], weights: Sequence[Path]) -> bool:
+    """True if this module computes a checkpoint with *config* and these *weights* exactly, and fast."""
     return (
         config.get("model_type") == "llama"
         and config.get("hidden_act") == "silu"
@@ -55,12 +96,12 @@ class Layer:
     down: Array
 
 
-class SmallNetwork:
-    """`NextToken` over the weights of a checkpoint; reads one text at a time, which `shape` limits."""
+class NumpyLlama:
+    """`NextToken` over the weights of a checkpoint; reads one text at a time."""
 
     def __init__(
         self,
-        shape: Shape,
+        shape: LlamaShape,
         weights: Mapping[str, NDArray[Any]],
         token_bytes: Sequence[bytes | None],
         stops: frozenset[int],
@@ -101,8 +142,8 @@ class SmallNetwork:
         token_bytes: Sequence[bytes | None],
         stops: frozenset[int],
         context: int,
-    ) -> SmallNetwork:
-        """Read the *weights* files of a checkpoint that `fits`, for texts of up to *context* tokens.
+    ) -> NumpyLlama:
+        """Read the *weights* files of a supported checkpoint, for texts of up to *context* tokens.
 
         Raises:
             KeyError: a size or a weight is missing.
@@ -110,11 +151,11 @@ class SmallNetwork:
         tensors = {name: value for path in weights for name, value in load_file(path).items()}
         if "lm_head.weight" not in tensors and not config.get("tie_word_embeddings"):
             raise KeyError("lm_head.weight is missing")
-        shape = replace(Shape.from_config(config), max_position_embeddings=context)
+        shape = replace(LlamaShape.from_config(config), max_position_embeddings=context)
         return cls(shape, tensors, token_bytes, stops)
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
-        """Read a prompt and what was written after it; their common beginning with the last text is reused.
+        """Read a prompt and the tokens *written* after it; their common prefix with the last text is reused.
 
         Raises:
             ValueError: the text is longer than the context.
@@ -129,7 +170,7 @@ class SmallNetwork:
         return scores
 
     def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
-        """See `fimlsp.models.protocols.TellsAll`; None if another text was read last."""
+        """See `fimlsp.models.protocols.ListsAll`; None if another text was read last."""
         if self._read != [*tokens, *written]:
             return None
         return best_candidates(self._scores, self.stops, len(self._scores))
@@ -150,7 +191,7 @@ class SmallNetwork:
         return best_candidates(self.logits([token]), self.stops)
 
     def logits(self, tokens: Sequence[int]) -> Array:
-        """Scores [vocabulary] of what follows *tokens* (at most 256), read after what was read before."""
+        """Scores [vocabulary] after *tokens* (at most 256), read after the text read so far."""
         past, n = len(self._read), len(tokens)
         if past + n > self._shape.max_position_embeddings:
             raise ValueError(
@@ -204,7 +245,7 @@ def _gated(gate: Array, up: Array) -> Array:
     return swish
 
 
-def _layer(weights: Mapping[str, NDArray[Any]], prefix: str, shape: Shape) -> Layer:
+def _layer(weights: Mapping[str, NDArray[Any]], prefix: str, shape: LlamaShape) -> Layer:
     def matrix(name: str) -> Array:
         return _float(weights[f"{prefix}{name}.weight"])
 
@@ -223,7 +264,7 @@ def _float(weight: NDArray[Any]) -> Array:
     return weight.astype(np.float32)
 
 
-def _rotation(shape: Shape) -> tuple[Array, Array]:
+def _rotation(shape: LlamaShape) -> tuple[Array, Array]:
     """Cosines and sines of all positions, each [positions, head_dim]."""
     frequency = shape.rope_theta ** (-np.arange(0, shape.head_dim, 2) / shape.head_dim)
     angle = np.tile(np.outer(np.arange(shape.max_position_embeddings), frequency), 2)
@@ -231,6 +272,6 @@ def _rotation(shape: Shape) -> tuple[Array, Array]:
 
 
 def rotate(x: Array, turn: tuple[Array, Array]) -> Array:
-    """Turn the halves of each head of *x* [heads, positions, head_dim] by the angles of its position."""
+    """Rotate the halves of each head of *x* [heads, positions, head_dim] by the angles of its position."""
     first, second = np.split(x, 2, axis=-1)
     return x * turn[0] + np.concatenate((-second, first), axis=-1) * turn[1]

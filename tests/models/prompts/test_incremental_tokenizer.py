@@ -1,4 +1,4 @@
-"""A text that is read again in part has the tokens of a text that is read as a whole."""
+"""A text re-tokenised in part has the same tokens as one read as a whole."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import pytest
 
 from fimlsp.models import loading
 from fimlsp.models.checkpoints.checkpoint_files import read_files
-from fimlsp.models.prompts import typed_texts
-from fimlsp.models.prompts.typed_texts import TypedTexts, common_length, line_ends_before
+from fimlsp.models.prompts import incremental_tokenizer
+from fimlsp.models.prompts.incremental_tokenizer import (
+    IncrementalTokenizer,
+    common_prefix_length,
+    line_ends_before,
+)
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 
 from ..tiny_checkpoints import DEEPSEEK, SANTACODER, byte_tokenizer, sentence_piece_tokenizer
 
-SOURCE = Path(typed_texts.__file__).read_text()
+SOURCE = Path(incremental_tokenizer.__file__).read_text()
 TOKENIZERS = {
     "bundled": lambda: read_files(loading.BUNDLED, "bundled").tokenizer,
     "byte-level": lambda: byte_tokenizer(SANTACODER),
@@ -32,11 +36,11 @@ def with_words(tokenizer, words):
 
 
 class Reader:
-    """A vocabulary, and how much of the last text was read."""
+    """A vocabulary that counts the characters read of the last text."""
 
     def __init__(self, kind):
         self.vocabulary = read_vocabulary(TOKENIZERS[kind](), ())
-        self.texts = TypedTexts(self.encode, self.vocabulary.token_bytes, kind != "SentencePiece")
+        self.texts = IncrementalTokenizer(self.encode, self.vocabulary.token_bytes, kind != "SentencePiece")
         self.n_read = 0
 
     def encode(self, text):
@@ -93,7 +97,11 @@ def test_what_comes_out_may_be_changed():
     [("", "", 0), ("", "a", 0), ("a", "b", 0), ("ab", "ac", 1), ("ab", "abc", 2), ("ab", "ab", 2)],
 )
 def test_how_alike_two_texts_are(one, other, count):
-    assert common_length(one.encode(), other.encode()) == common_length(other.encode(), one.encode()) == count
+    assert (
+        common_prefix_length(one.encode(), other.encode())
+        == common_prefix_length(other.encode(), one.encode())
+        == count
+    )
 
 
 LINE_ENDS = [

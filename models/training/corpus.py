@@ -1,9 +1,15 @@
-"""Selects the Python files that a model learns from, and those held out to judge it.
+"""Selects the Python files that a model learns from, and those held out to evaluate it.
 
-A corpus is a list of files with their text, each in one of three splits: `train`; `val`, single files left
-out of packages that are otherwise learnt from; `ood` (out of distribution), packages left out as a whole.
-Tests, vendored copies, generated and data-like files, files that do not parse, files that differ from an
-earlier one only in white space, and files to learn from that repeat what is held out as packages are dropped.
+A corpus is a list of files with their text, each in one of three splits:
+
+| split | files |
+|---|---|
+| `train` | learnt from |
+| `val` | single files left out of packages that are otherwise learnt from |
+| `ood` | packages left out as a whole (out of distribution) |
+
+Dropped are tests, vendored copies, generated and data-like files, and files that do not parse. So are files
+that differ from an earlier one only in white space, and files to learn from that repeat held-out packages.
 """
 
 from __future__ import annotations
@@ -51,10 +57,11 @@ GENERATED = re.compile(
 BYTES_MIN, BYTES_MAX = 200, 400_000
 LINE_MAX, LINE_MEAN_MAX, DIGITS_MAX = 400, 80, 0.2
 VAL_ONE_IN = 50
-TELLING_LINE_MIN = 25
-"""Characters of a line, indentation aside, that hardly two authors write alike."""
+DISTINCTIVE_MIN = 25
+"""Characters, indentation aside, from which on a line is distinctive: two authors hardly write it alike."""
+
 REPEATED_MAX = 0.12
-"""The share of such lines of a file to learn from that may stand in the packages held out as well."""
+"""The share of distinctive lines of a file to learn from that may occur in held-out packages as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +97,17 @@ def read_corpus(
 
 
 def _without_copies(files: Sequence[SourceFile]) -> Iterator[SourceFile]:
-    """*files* without those to learn from that repeat the packages held out, such as forks of them."""
-    held_out = set[str]().union(*(_telling_lines(file.text) for file in files if file.split == "ood"))
+    """*files* without those to learn from that repeat held-out packages, such as forks of them."""
+    held_out = set[str]().union(*(_distinctive_lines(file.text) for file in files if file.split == "ood"))
     for file in files:
-        lines = _telling_lines(file.text) if file.split == "train" and held_out else frozenset[str]()
+        lines = _distinctive_lines(file.text) if file.split == "train" and held_out else frozenset[str]()
         if len(lines & held_out) <= REPEATED_MAX * len(lines):
             yield file
 
 
-def _telling_lines(text: str) -> frozenset[str]:
-    return frozenset(line for each in text.split("\n") if len(line := each.strip()) >= TELLING_LINE_MIN)
+def _distinctive_lines(text: str) -> frozenset[str]:
+    stripped = (line.strip() for line in text.split("\n"))
+    return frozenset(line for line in stripped if len(line) >= DISTINCTIVE_MIN)
 
 
 def _candidates(roots: Sequence[Path]) -> Iterator[tuple[str, str, Path]]:
@@ -127,7 +135,7 @@ def _usable_text(path: Path) -> str | None:
 
 
 def _looks_written(text: str) -> bool:
-    """Whether *text* looks like code that somebody wrote: not generated, not a table of data."""
+    """True if *text* looks like code written by a person: not generated, not a table of data."""
     lines = text.split("\n")
     digits = sum(map(text.count, "0123456789"))
     return (

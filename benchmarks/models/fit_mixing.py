@@ -1,7 +1,8 @@
-"""Fits how a network is mixed with buffer and project: `python -m fimlsp.models.training.mixing PACKAGE...`.
+"""Fits how a network is mixed with buffer and project: `python -m benchmarks.models.fit_mixing PACKAGE...`.
 
-In files of the packages, which the model must not have been trained on, parts of lines are cut out. Each
-token of what was there is an example: which of the tokens that the network lists, or a text suggests, is it?
+Parts of lines are cut out of files of the packages, on which the model must not have been trained. Each true
+token of such a cut is an example: the fit makes it likely among the tokens that the network lists, or for
+which a text votes. The weights are those of `fimlsp.models.networks.mixing`.
 """
 
 from __future__ import annotations
@@ -23,32 +24,37 @@ from torch.nn.functional import cross_entropy
 
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.networks.buffer_cache import suggested
+from fimlsp.models.networks.copy_cache import copy_votes
+from fimlsp.models.networks.matches import (
+    AGREEMENT_MAX,
+    CombinedSources,
+    MatchSource,
+    ScannedTexts,
+    TextIndex,
+)
 from fimlsp.models.networks.mixing import WEIGHTS, Floats, Mixing, evidence
-from fimlsp.models.networks.precedents import AGREEMENT_MAX, Precedents, ScannedTexts, Together
-from fimlsp.models.networks.text_index import TextIndex
-from fimlsp.models.prompts.prompt import beginning, ending
-from fimlsp.models.training.data.corpus import read_corpus
-from fimlsp.models.training.quality.measure import RULES, Cut, line_cuts
+from fimlsp.models.prompts.prompt import first_bytes, last_bytes
+from fimlsp.models.training.corpus import read_corpus
+from fimlsp.models.training.measure import RULES, Cut, line_cuts
 
 UNITS, STEPS, BATCH, RATE, DECAY = 16, 2_000, 256, 3e-3, 0.02
 TOKENS = 24
 FOLDS = 3
 PROJECTS = ("buffer", "buffer and project", "buffer and two files")
-"""What each example is read with: projects may be small, and texts may have none."""
+"""The texts that each example is read with: projects may be small, and texts may have no votes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """The evidence at a place beside each of `PROJECTS`, and the rank of what was there; -1: none."""
+    """The evidence at a place with each of `PROJECTS`, and the rank of the true token; -1: not listed."""
 
-    given: tuple[Floats, ...]
-    seen: tuple[Floats, ...]
+    network_scores: tuple[Floats, ...]
+    features: tuple[Floats, ...]
     truth: tuple[int, ...]
 
 
 def examples(model: FimModel, package: Path, n: int) -> Iterator[Example]:
-    """What *n* cuts by each rule in the files of *package* teach."""
+    """The examples of *n* cuts by each rule in the files of *package*."""
     corpus = read_corpus([package], ())
     names = {file.text: file.name for file in corpus}
     texts = {file.name: file.text.encode() for file in corpus}
@@ -58,23 +64,23 @@ def examples(model: FimModel, package: Path, n: int) -> Iterator[Example]:
             name = names[cut.left + cut.truth + cut.right]
             others = [text for other, text in texts.items() if other != name]
             few = Random(name).sample(others, min(2, len(others)))
-            yield from _of_cut(model, cut, [Together([]), index.without([name]), ScannedTexts(few)])
+            yield from _of_cut(model, cut, [CombinedSources([]), index.without([name]), ScannedTexts(few)])
 
 
-def _of_cut(model: FimModel, cut: Cut, projects: Sequence[Precedents]) -> Iterator[Example]:
+def _of_cut(model: FimModel, cut: Cut, projects: Sequence[MatchSource]) -> Iterator[Example]:
     left, right = cut.left.encode(), cut.right.encode()
-    buffer = ScannedTexts([ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)])
+    buffer = ScannedTexts([last_bytes(left, BUFFER_BYTES), first_bytes(right, BUFFER_BYTES)])
     prompt = model.prompt(left, right, TOKENS)
     stop = min(model.network.stops)
     written = left[-AGREEMENT_MAX:]
     candidates = model.network.begin(prompt.tokens)
     for token in [*model.vocabulary.encode(cut.truth)[:TOKENS], stop]:
-        here, *there = (suggested(model.vocabulary, each.after(written)) for each in (buffer, *projects))
-        found = [evidence(candidates, (here, each)) for each in there]
-        if any(each.shares for each in (here, *there)):
-            tokens, given, seen = zip(*found, strict=True)
-            truth = [each.index(token) if token in each else -1 for each in tokens]
-            yield Example(tuple(given), tuple(seen), tuple(truth))
+        here, *there = (copy_votes(model.vocabulary, source.after(written)) for source in (buffer, *projects))
+        evidences = [evidence(candidates, (here, votes)) for votes in there]
+        if any(votes.shares for votes in (here, *there)):
+            token_lists, network_scores, features = zip(*evidences, strict=True)
+            truth = [tokens.index(token) if token in tokens else -1 for tokens in token_lists]
+            yield Example(tuple(network_scores), tuple(features), tuple(truth))
         written = (written + (model.vocabulary.token_bytes[token] or b""))[-AGREEMENT_MAX:]
         if token != stop:
             candidates = model.network.advance(token)
@@ -84,29 +90,29 @@ def _of_cut(model: FimModel, cut: Cut, projects: Sequence[Precedents]) -> Iterat
 class Batch:
     """Examples side by side: (examples, tokens), (examples, tokens, features), (examples,)."""
 
-    given: torch.Tensor
-    seen: torch.Tensor
+    network_scores: torch.Tensor
+    features: torch.Tensor
     truth: torch.Tensor
 
     @classmethod
     def of(cls, chosen: Sequence[Example], which: int) -> Batch:
-        """*chosen* beside one of `PROJECTS`."""
-        width = max(len(each.given[which]) for each in chosen) - 1
-        n_features = chosen[0].seen[which].shape[1]
-        given = torch.full((len(chosen), width), -math.inf)
-        seen = torch.zeros(len(chosen), width, n_features)
-        for row, each in enumerate(chosen):
-            size = len(each.given[which]) - 1
-            given[row, :size] = torch.from_numpy(each.given[which][:size])
-            seen[row, :size] = torch.from_numpy(each.seen[which][:size])
-        return cls(given, seen, torch.tensor([each.truth[which] for each in chosen]))
+        """The *chosen* examples with one of `PROJECTS`."""
+        width = max(len(example.network_scores[which]) for example in chosen) - 1
+        n_features = chosen[0].features[which].shape[1]
+        network_scores = torch.full((len(chosen), width), -math.inf)
+        features = torch.zeros(len(chosen), width, n_features)
+        for row, example in enumerate(chosen):
+            size = len(example.network_scores[which]) - 1
+            network_scores[row, :size] = torch.from_numpy(example.network_scores[which][:size])
+            features[row, :size] = torch.from_numpy(example.features[which][:size])
+        return cls(network_scores, features, torch.tensor([example.truth[which] for example in chosen]))
 
 
 def fit(known: Sequence[Example]) -> Mixing:
-    """The weights that make the truth of *known* examples likeliest, beside each of `PROJECTS` in turn."""
+    """The weights that make the true tokens of *known* likeliest, with each of `PROJECTS` in turn."""
     torch.manual_seed(0)
     random = np.random.default_rng(0)
-    n_features = known[0].seen[0].shape[1]
+    n_features = known[0].features[0].shape[1]
     hidden, output = torch.nn.Linear(n_features, UNITS), torch.nn.Linear(UNITS, 1, bias=False)
     torch.nn.init.zeros_(output.weight)
     weights = [*hidden.parameters(), *output.parameters()]
@@ -115,8 +121,8 @@ def fit(known: Sequence[Example]) -> Mixing:
     for step in range(STEPS):
         which = step % len(PROJECTS)
         chosen = [known[number] for number in random.integers(len(known), size=BATCH)]
-        batch = Batch.of([each for each in chosen if each.truth[which] >= 0], which)
-        scores = batch.given + output(torch.tanh(hidden(batch.seen)))[:, :, 0]
+        batch = Batch.of([example for example in chosen if example.truth[which] >= 0], which)
+        scores = batch.network_scores + output(torch.tanh(hidden(batch.features)))[:, :, 0]
         optimizer.zero_grad()
         torch.autograd.backward(cross_entropy(scores, batch.truth))
         optimizer.step()
@@ -126,18 +132,18 @@ def fit(known: Sequence[Example]) -> Mixing:
 
 
 def judged(mixing: Mixing | None, known: Sequence[Example], which: int) -> tuple[float, float]:
-    """Bits for each true token, one in a million where it is unlisted, and how often it is the likeliest."""
-    bits, first = 0.0, 0
-    for each in known:
-        scores = each.given[which][:-1].astype(float)
+    """Bits for each true token, one in a million if unlisted, and the share in which it is likeliest."""
+    bits, hits = 0.0, 0
+    for example in known:
+        scores = example.network_scores[which][:-1].astype(float)
         if mixing is not None:
-            seen = each.seen[which][:-1]
-            scores = scores + np.tanh(seen @ mixing.hidden + mixing.bias) @ mixing.output
+            features = example.features[which][:-1]
+            scores = scores + np.tanh(features @ mixing.hidden + mixing.bias) @ mixing.output
             scores -= np.logaddexp.reduce(scores)
-        truth = each.truth[which]
+        truth = example.truth[which]
         bits -= max(scores[truth] if truth >= 0 else -math.inf, math.log(1e-6)) / math.log(2)
-        first += int(scores.argmax()) == truth
-    return bits / len(known), first / len(known)
+        hits += int(scores.argmax()) == truth
+    return bits / len(known), hits / len(known)
 
 
 @click.command(help=__doc__)
@@ -146,21 +152,22 @@ def judged(mixing: Mixing | None, known: Sequence[Example], which: int) -> tuple
 @click.option("--cuts", default=100, show_default=True, help="Cuts of each kind in each package.")
 @click.option("--out", default=WEIGHTS, show_default="in use", type=click.Path(path_type=Path))
 def main(packages: tuple[Path, ...], model: str | None, cuts: int, out: Path) -> None:
-    """Fit, judge by packages that were left out, and write."""
+    """Fit, judge on the packages left out in turn, and write the weights."""
     console = Console(stderr=True)
     loaded = load_model(model)
     known = [list(examples(loaded, package, cuts)) for package in track(packages, "reading", console=console)]
     table = Table("packages left out", "predicted by", "bits a token", "the likeliest")
     for fold in track(range(FOLDS), "fitting", console=console):
-        others = [each for number, package in enumerate(known) if number % FOLDS != fold for each in package]
-        left_out = [each for package in known[fold::FOLDS] for each in package]
+        others = [one for number, package in enumerate(known) if number % FOLDS != fold for one in package]
+        left_out = [example for package in known[fold::FOLDS] for example in package]
         name = ", ".join(package.name for package in packages[fold::FOLDS])
         mixing = fit(others)
-        for way, chosen in (("network", None), *((each, mixing) for each in PROJECTS)):
-            bits, first = judged(chosen, left_out, PROJECTS.index(way) if chosen else 0)
-            table.add_row(name, way, f"{bits:.2f}", f"{first:.1%}")
+        for way, chosen in (("network", None), *((project, mixing) for project in PROJECTS)):
+            bits, share = judged(chosen, left_out, PROJECTS.index(way) if chosen else 0)
+            table.add_row(name, way, f"{bits:.2f}", f"{share:.1%}")
     Console().print(table)
-    out.write_text(json.dumps(fit([each for package in known for each in package]).to_json()) + "\n")
+    everything = fit([example for package in known for example in package])
+    out.write_text(json.dumps(everything.to_json()) + "\n")
 
 
 if __name__ == "__main__":

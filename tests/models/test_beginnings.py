@@ -1,13 +1,13 @@
-"""To which places a middle can be cut back, and what is known of each."""
+"""The beginnings of a middle that can be shown, and their features."""
 
 import math
 
 import pytest
 
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
-from fimlsp.models.acceptance.beginnings import Surroundings, beginnings
+from fimlsp.models.beginnings import Surroundings, beginnings
 from fimlsp.models.decoding.middle import Middle, TokenTrace
-from fimlsp.models.networks.text_index import TextIndex
+from fimlsp.models.networks.matches import TextIndex
 
 LEFT, RIGHT = b"size = 1\nprint(", b")\nsize = 2\n"
 
@@ -37,7 +37,7 @@ def middle(tokens, text=None, steered=(), stop_reason="lines"):
     return Middle(text, True, len(tokens), 0, bool(steered), stop_reason, 0.0, 0.0, 0.0, trace=trace)
 
 
-def found(written, complete=None):
+def beginnings_of(written, complete=None):
     start = Allowed(b"".join(token.text for token in written.trace), complete)
     return list(beginnings(written, start, Surroundings(LEFT, RIGHT, POLICY)))
 
@@ -60,14 +60,14 @@ def found(written, complete=None):
         ([b"a\n", b"b"], {"text": b"a"}, None, [b"a"]),
         ([b"a\n    b", b"\n\n"], {}, None, [b"a", b"a\n    b"]),
         ([b" ", b"\n"], {}, None, []),
-        # nothing stops before what it returns, nor if decoding went back to there
+        # no beginning ends before the value that it returns, not even if decoding went back to there
         ([b"return", b" {", b"1"], {"text": b"return"}, None, []),
         ([b"return", b" x", b"\n"], {"text": b"return", "stop_reason": "follows"}, None, [b"return"]),
         ([], {}, None, []),
     ],
 )
 def test_a_middle_is_cut_where_it_connects_between_words(tokens, changes, complete, texts):
-    assert [each.text for each in found(middle(tokens, **changes), complete)] == texts
+    assert [beginning.text for beginning in beginnings_of(middle(tokens, **changes), complete)] == texts
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_a_middle_is_cut_where_it_connects_between_words(tokens, changes, comple
     ],
 )
 def test_a_line_ends_where_the_model_ends_it(tokens, changes, ends):
-    assert [each.ends_line for each in found(middle(tokens, **changes))] == ends
+    assert [beginning.ends_line for beginning in beginnings_of(middle(tokens, **changes))] == ends
 
 
 def test_how_likely_the_model_finds_it_is_told():
-    features = found(middle([b"size", b" +", b" 1"]))[-1].features
+    features = beginnings_of(middle([b"size", b" +", b" 1"]))[-1].features
     assert features["total"] == pytest.approx(-0.6)
     assert features["probability"] == pytest.approx(math.exp(-0.6))
     assert features["mean"] == pytest.approx(-0.2)
@@ -104,10 +104,9 @@ def test_how_likely_the_model_finds_it_is_told():
 )
 def test_an_opening_has_the_words_of_the_first_four_characters(tokens, openings):
     expected = [opening and (math.log(opening[0]), opening[1]) for opening in openings]
-    told = [
-        each.opening and (each.opening["length"], each.opening["total"]) for each in found(middle(tokens))
-    ]
-    assert [each and pytest.approx(each) for each in expected] == told
+    listed = [beginning.opening for beginning in beginnings_of(middle(tokens))]
+    values = [opening and (opening["length"], opening["total"]) for opening in listed]
+    assert [opening and pytest.approx(opening) for opening in expected] == values
 
 
 @pytest.mark.parametrize(

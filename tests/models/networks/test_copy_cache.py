@@ -1,16 +1,15 @@
-"""The buffer suggests what followed before, and the mixture stays a distribution."""
+"""The buffer votes for the text that followed before, and the mixture stays a distribution."""
 
 import pytest
 
-from fimlsp.models.networks.buffer_cache import BufferCache
-from fimlsp.models.networks.precedents import ScannedTexts
-from fimlsp.models.networks.text_index import TextIndex
+from fimlsp.models.networks.copy_cache import CopyCache
+from fimlsp.models.networks.matches import ScannedTexts, TextIndex
 
 from .unsure import UNSURE, VOCABULARY, Unsure
 
 
 def suggestion(left, right, n_tokens, elsewhere=None):
-    cache = BufferCache(Unsure(), VOCABULARY, left, right, elsewhere)
+    cache = CopyCache(Unsure(), VOCABULARY, left, right, elsewhere)
     written = b""
     candidates = cache.begin([1])
     for _ in range(n_tokens):
@@ -20,7 +19,7 @@ def suggestion(left, right, n_tokens, elsewhere=None):
 
 
 CASES = {
-    "behind the same text": (b"self.width = 1\nself.wi", b"", b"dth"),
+    "after the same text": (b"self.width = 1\nself.wi", b"", b"dth"),
     "also right of the cursor": (b"def area(re", b"): return rectangle.area(rectangle)", b"ctangle"),
     "the longest agreement wins": (b"a.b = c\nx.b = d\nx.b =", b"\na.b = c\na.b = c\n", b" d"),
     "a name cut anywhere": (b"some_long_name\nso", b"", b"me_long_name"),
@@ -36,7 +35,7 @@ def test_suggestions(case):
 
 
 def test_the_text_right_of_the_cursor_is_no_suggestion_for_the_cursor_itself():
-    assert BufferCache(Unsure(), VOCABULARY, b"abc", b"xyz").begin([1]) is UNSURE
+    assert CopyCache(Unsure(), VOCABULARY, b"abc", b"xyz").begin([1]) is UNSURE
 
 
 FILES = [b"x.width = 1\n", b"height = some_long_name\n"]
@@ -53,12 +52,12 @@ def test_other_files_suggest_what_the_buffer_lacks(elsewhere):
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_the_buffer_overrules_other_files(elsewhere):
-    found = suggestion(b"y = some_loud_name\ny = some_lo", b"", 7, ELSEWHERE[elsewhere])
-    assert found.startswith(b"ud_name")
+    written = suggestion(b"y = some_loud_name\ny = some_lo", b"", 7, ELSEWHERE[elsewhere])
+    assert written.startswith(b"ud_name")
 
 
 def test_what_was_written_before_a_branch_counts():
-    cache = BufferCache(Unsure(), VOCABULARY, b"some_name\nsom", b"")
+    cache = CopyCache(Unsure(), VOCABULARY, b"some_name\nsom", b"")
     tokens = VOCABULARY.encode("e_na")
     assert VOCABULARY.token_bytes[cache.begin([1], tokens).tokens[0]] == b"m"
     assert VOCABULARY.token_bytes[cache.begin([1]).tokens[0]] == b"e"
@@ -68,4 +67,4 @@ def test_what_was_written_before_a_branch_counts():
     ("left", "right"), [(b"", b""), (b"", b"abc"), (b"aaaa", b""), (b"\xc3", b"\xa9\xc3\xa9")]
 )
 def test_small_buffers(left, right):
-    assert set(suggestion(left, right, 3)) <= set(left + right), "only what the buffer has is suggested"
+    assert set(suggestion(left, right, 3)) <= set(left + right), "only bytes of the buffer are suggested"

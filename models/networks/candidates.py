@@ -1,4 +1,4 @@
-"""What every network does around a step: skips what it has read already, and picks the best candidates."""
+"""The part of a step that all networks share: reuse of the tokens already read, and the best candidates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CANDIDATES = 64
 
 
 def best_candidates(logits: NDArray[np.float32], stops: frozenset[int], most: int = CANDIDATES) -> Candidates:
-    """The best of *logits* [vocabulary], at *most* so many, best first. O(vocabulary) for a few."""
+    """The *most* likely tokens by *logits* [vocabulary], best first. O(vocabulary) for a few."""
     n = min(most, len(logits))
     best = np.argpartition(logits, -n)[-n:]
     best = best[np.argsort(-logits[best], kind="stable")]
@@ -24,7 +24,7 @@ def best_candidates(logits: NDArray[np.float32], stops: frozenset[int], most: in
 
 
 def n_known(read: Sequence[int], prompt: Sequence[int]) -> int:
-    """How many tokens at the beginning of *prompt* equal those of *read*; the last one never counts."""
+    """The length of the common prefix of *read* and *prompt*; the last token of *prompt* never counts."""
     pairs = enumerate(zip(read, prompt, strict=False))
     most = max(0, min(len(read), len(prompt) - 1))
     return min(most, next((number for number, (known, token) in pairs if known != token), most))

@@ -1,0 +1,235 @@
+"""The probability that a suggestion is right: an estimate fitted for one model, stored as `acceptance.json`.
+
+Two probabilities are estimated by logistic regression on the features of `fimlsp.models.beginnings`. One is
+that all of a text is right, the other that its opening is, the first word or two. A user who accepts a text
+word by word keeps the right part of it and loses nothing by the rest. A text with a wrong opening was read
+for nothing.
+`fimlsp calibrate` fits both on files whose true text is known. Using an estimate needs neither torch nor
+NumPy.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fimlsp.models.beginnings import Beginning
+from fimlsp.models.errors import ModelError
+
+FILE_NAME = "acceptance.json"
+FORMAT = 5
+
+LINE_WORTH = 10
+"""Characters added to the worth of a text that ends its line: the user need not complete that."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """The weight of one feature, which is standardised by *mean* and *scale* before."""
+
+    mean: float
+    scale: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """Logistic regression on named features.
+
+    Attributes:
+        bias: the log-odds if all features are average.
+        weights: by the name of the feature.
+    """
+
+    bias: float
+    weights: Mapping[str, Weight] = field(hash=False)
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """The probability that a text with these *features* is right.
+
+        Raises:
+            KeyError: a feature is missing.
+        """
+        terms = (
+            weight.weight * (features[name] - weight.mean) / weight.scale
+            for name, weight in self.weights.items()
+        )
+        return logistic(self.bias + math.fsum(terms))
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Regression:
+        """The regression that `dataclasses.asdict` turned into *row*.
+
+        Raises:
+            ValueError, KeyError, TypeError, AttributeError: it is damaged.
+        """
+        weights = {str(name): Weight(**numbers(values)) for name, values in row["weights"].items()}
+        if any(weight.scale <= 0 for weight in weights.values()):
+            raise ValueError("a scale is not positive")
+        return cls(numbers({"bias": row["bias"]})["bias"], weights)
+
+
+def logistic(log_odds: float) -> float:
+    """The probability with these odds; never overflows."""
+    return 1 / (1 + math.exp(-max(-500.0, min(500.0, log_odds))))
+
+
+def numbers(row: Mapping[str, Any]) -> dict[str, float]:
+    """The values of *row* as numbers.
+
+    Raises:
+        ValueError, TypeError: one is not a number, or not finite.
+    """
+    values = {name: float(value) for name, value in row.items()}
+    if not all(map(math.isfinite, values.values())):
+        raise ValueError("a number is not finite")
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Of *number* texts with the mean estimate *estimated*, the share *right* was right."""
+
+    estimated: float
+    right: float
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How much is shown, and how much of that is right, if a wrong opening costs *cost* characters.
+
+    Attributes:
+        shown: the share of cursors with a suggestion.
+        right: the least share of these that is right, except for one chance in six.
+        least_total: the log-probability that 99 of 100 shown texts reach.
+    """
+
+    cost: float
+    shown: float
+    right: float
+    least_total: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceEstimate:
+    """The estimate of one model.
+
+    Attributes:
+        whole: the probability that all of a text is right, by its features.
+        opening: the probability that an opening is right, by the features of the opening.
+        cursors: the number of cursors that it was fitted to.
+        beginnings: the number of texts at these cursors.
+        curve: the calibration of `whole` at cursors that had no part in the fit; for people.
+        levels: the effect of several costs, at such cursors.
+    """
+
+    whole: Regression
+    opening: Regression
+    cursors: int
+    beginnings: int
+    curve: tuple[CurvePoint, ...] = ()
+    levels: tuple[Level, ...] = ()
+
+    def cost(self, confidence: float) -> float:
+        """The cost of a wrong opening with which 10 * *confidence* of ten shown texts are right.
+
+        0 shows nearly everything. If no cost suffices, it is infinity: nothing is shown.
+        """
+        level = self._level(confidence)
+        return 0.0 if confidence <= 0 else math.inf if level is None else level.cost
+
+    def least_total(self, confidence: float) -> float:
+        """The log-probability below which hardly any text is shown, so that decoding may stop there."""
+        level = self._level(confidence)
+        return -math.inf if confidence <= 0 else math.inf if level is None else level.least_total
+
+    def _level(self, confidence: float) -> Level | None:
+        sufficient = [level for level in self.levels if level.right >= confidence]
+        return min(sufficient, key=lambda level: level.cost, default=None)
+
+    def worth(self, beginning: Beginning, cost: float) -> float:
+        """The expected worth of showing *beginning*, in characters, if a wrong opening costs *cost*."""
+        right = self.whole.probability(beginning.features)
+        opens = right
+        if beginning.opening is not None:
+            opens = max(right, self.opening.probability(beginning.opening))
+        gain = len(beginning.text.strip()) + LINE_WORTH * beginning.ends_line
+        return right * gain - cost * (1 - opens) if opens < 1 else right * gain
+
+    def best(self, beginnings: Iterable[Beginning], cost: float) -> Beginning | None:
+        """The most worthy of *beginnings* if a wrong opening costs *cost*; None if none is worth that."""
+        best, most = None, 0.0
+        for beginning in beginnings:
+            worth = self.worth(beginning, cost)
+            if worth > most:
+                best, most = beginning, worth
+        return best
+
+    def best_sound(
+        self,
+        beginnings: Sequence[Beginning],
+        cost: float,
+        has_fault: Callable[[bytes], bool],
+        first_unknown_name: Callable[[bytes], int | None],
+    ) -> Beginning | None:
+        """The result of `best` among the *beginnings* without a fault or an unknown name.
+
+        *first_unknown_name* returns the offset of such a name. Only texts that would be shown are checked.
+        """
+        while (best := self.best(beginnings, cost)) is not None:
+            if has_fault(best.inserted):
+                beginnings = [beginning for beginning in beginnings if beginning is not best]
+            elif (unknown := first_unknown_name(best.inserted)) is not None:
+                beginnings = [beginning for beginning in beginnings if len(beginning.text) <= unknown]
+            else:
+                break
+        return best
+
+    def save(self, folder: Path) -> Path:
+        """Write it into the *folder* of its model; the path of the file."""
+        path = folder / FILE_NAME
+        path.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, folder: Path) -> ConfidenceEstimate | None:
+        """The estimate of the model in *folder*; None if there is none, or only one of an older fimlsp.
+
+        Raises:
+            ModelError: the file is damaged, or of a newer version.
+        """
+        path = folder / FILE_NAME
+        try:
+            row = json.loads(path.read_text(encoding="utf-8"))
+            if row["format"] in range(FORMAT):
+                log.warning("%s is of an older fimlsp; make it anew with `fimlsp calibrate`.", path)
+                return None
+            return cls.from_json(row)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelError(
+                f"Cannot use {path} ({error!r}). Delete it or make it anew with `fimlsp calibrate`."
+            ) from error
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> ConfidenceEstimate:
+        """The estimate that `save` wrote as *row*.
+
+        Raises:
+            ValueError, KeyError, TypeError, AttributeError: it is damaged, or of another version.
+        """
+        if row["format"] != FORMAT:
+            raise ValueError(f"format {row['format']}, not {FORMAT}")
+        whole, opening = (Regression.from_json(row[name]) for name in ("whole", "opening"))
+        curve = tuple(CurvePoint(**numbers(point)) for point in row["curve"])
+        levels = tuple(Level(**numbers(level)) for level in row["levels"])
+        return cls(whole, opening, int(row["cursors"]), int(row["beginnings"]), curve, levels)

@@ -1,1 +1,0 @@
-"""A small Llama in NumPy, which needs no torch."""

@@ -1,1 +1,0 @@
-"""What a model learns from: source files, their tokens, and examples made of them."""

@@ -1,0 +1,151 @@
+"""Measures a model: bits per byte of text, and the share of lines that it writes exactly.
+
+Two predictors without a network serve as baselines: counting tokens, and copying.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
+
+import torch
+from tokenizers import Tokenizer
+
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings, Unconstrained
+from fimlsp.models.loading import FimModel
+from fimlsp.models.training.corpus import SourceFile
+from fimlsp.models.training.examples import Examples, SpanRule, rest_of_line, whole_lines
+from fimlsp.models.training.loop import next_token_loss
+from fimlsp.models.training.network import Transformer
+
+LINE_TOKENS = 48
+PRIOR = 5.0
+RULES: dict[str, SpanRule] = {"rest of a line": rest_of_line, "whole line": whole_lines}
+
+Predictor = Callable[[str, str], str]
+"""From the text left and right of a cursor to the rest of its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A file with a part of one line cut out."""
+
+    left: str
+    truth: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class BitsPerByte:
+    """Bits per byte of text that a model, a bigram and a unigram need."""
+
+    model: float
+    bigram: float
+    unigram: float
+
+
+def bits_per_byte(
+    model: Transformer, counts: TokenCounts, files: Sequence[SourceFile], passages: int, length: int
+) -> BitsPerByte:
+    """Measure on random *passages* of up to *length* tokens, each read alone."""
+    examples = Examples(files, counts.tokenizer, Random(0), fim_rate=0)
+    bits, size = [0.0, 0.0, 0.0], 0
+    for _ in range(passages):
+        tokens = examples.encode(examples.passage(length * 8))[:length]
+        row = torch.tensor([tokens])
+        with torch.inference_mode():
+            nats = next_token_loss(model(row[:, :-1]), row, examples.markers.pad, "sum")
+        single, pairs = counts.bits(tokens)
+        bits = [bits[0] + float(nats) / math.log(2), bits[1] + pairs, bits[2] + single]
+        size += len(counts.tokenizer.decode(tokens[1:]).encode())
+    return BitsPerByte(*(total / size for total in bits))
+
+
+def line_cuts(files: Sequence[SourceFile], rule: SpanRule, n_cuts: int) -> list[Cut]:
+    """*n_cuts* cuts of random files by *rule*; the part cut out is within one line and not blank."""
+    rng, cuts = Random(0), list[Cut]()
+    while len(cuts) < n_cuts:
+        text = rng.choice(files).text
+        start, end = rule(text, rng)
+        truth = text[start:end].partition("\n")[0]
+        if truth.strip():
+            cuts.append(Cut(text[:start], truth, text[start + len(truth) :]))
+    return cuts
+
+
+def exact_matches(predict: Predictor, cuts: Sequence[Cut]) -> float:
+    """Share of *cuts* that are predicted exactly, except for white space at the end."""
+    hits = sum(predict(cut.left, cut.right).rstrip() == cut.truth.rstrip() for cut in cuts)
+    return hits / len(cuts)
+
+
+def predictor(model: FimModel) -> Predictor:
+    """Greedy, unconstrained completion of one line by *model*."""
+    settings = DecodeSettings(tokens=LINE_TOKENS)
+
+    def predict(left: str, right: str) -> str:
+        (middle,) = complete_many(
+            model, left.encode(), right.encode(), Unconstrained(), settings, lambda: False
+        )
+        return middle.text.decode(errors="replace")
+
+    return predict
+
+
+class TokenCounts:
+    """The counts of tokens and of pairs of tokens in *texts*."""
+
+    def __init__(self, tokenizer: Tokenizer, texts: Iterable[str]) -> None:
+        self.tokenizer = tokenizer
+        self.single = Counter[int]()
+        self.after = defaultdict[int, Counter[int]](Counter)
+        for text in texts:
+            tokens = tokenizer.encode(text, add_special_tokens=False).ids
+            self.single.update(tokens)
+            for token, following in pairwise(tokens):
+                self.after[token][following] += 1
+        self._total = self.single.total() + tokenizer.get_vocab_size()
+
+    def unigram(self, token: int) -> float:
+        """Probability of *token*, with one added to every count."""
+        return (self.single[token] + 1) / self._total
+
+    def bigram(self, previous: int, token: int) -> float:
+        """Probability of *token* after *previous*, with the unigram as a prior worth 5 counts."""
+        followers = self.after[previous]
+        return (followers[token] + PRIOR * self.unigram(token)) / (followers.total() + PRIOR)
+
+    def bits(self, tokens: Sequence[int]) -> tuple[float, float]:
+        """Bits that unigram and bigram need for *tokens*, given the first one."""
+        single = -sum(math.log2(self.unigram(token)) for token in tokens[1:])
+        pairs = -sum(math.log2(self.bigram(previous, token)) for previous, token in pairwise(tokens))
+        return single, pairs
+
+    def complete_line(self, left: str, _right: str) -> str:
+        """The most frequent next token by the bigram, repeatedly, up to the end of the line."""
+        tokens = self.tokenizer.encode(left[-200:], add_special_tokens=False).ids[-1:]
+        written = ""
+        while tokens and len(tokens) <= LINE_TOKENS and "\n" not in written and self.after[tokens[-1]]:
+            tokens.append(self.after[tokens[-1]].most_common(1)[0][0])
+            written = self.tokenizer.decode(tokens[1:])
+        return written.partition("\n")[0]
+
+
+def copy_nearest(left: str, right: str) -> str:
+    """The rest of the line at which the longest suffix of *left* occurs again.
+
+    The nearest occurrence before the cursor is used, otherwise the first in *right*.
+    """
+    for size in range(min(len(left), 80), 0, -1):
+        suffix = left[-size:]
+        at = left.rfind(suffix, 0, len(left) - 1)
+        if at >= 0:
+            return left[at + size :].partition("\n")[0]
+        if (at := right.find(suffix)) >= 0:
+            return right[at + size :].partition("\n")[0]
+    return ""
