@@ -1,11 +1,13 @@
-"""The path of a keystroke, counted: `python benchmarks/keystroke_path.py`.
+"""Counts modules, functions and calls of one keystroke: `python benchmarks/keystroke_path.py`.
 
-Server and worker run in this process, joined by their real messages, with the bundled model. A key is pressed
-in examples/inventory.py, and a completion asked for. For each of five stages, from the message that begins it
-to the one that it sends, it is counted which modules and functions of fimlsp run, and how often they are
-called. As while typing, the file is known, and a completion was made one key before. What waits for a pause
-is left out, and so are other threads and processes. `--show` names the functions, `--set` changes an option;
-with `--bare` nothing is compiled, no names or other files are looked up, and all is shown that is written.
+Server and worker run in this process with the bundled model, connected by their real messages. A key is typed
+in examples/inventory.py, and a completion is requested. The count covers the functions of fimlsp in five
+stages, each from the message that starts it to the message that it sends. As during typing, the file is
+parsed, and a completion was made one key before. Idle work, other threads and other processes are not
+counted.
+
+`--show` lists the functions, `--set` changes an option. With `--bare`, texts are parsed but not compiled,
+names and other files are not used, and every completion is shown.
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ from rich.console import Console
 from rich.table import Table
 
 from fimlsp.lsp_server.messages import Complete, Edit, Report, Request
-from fimlsp.lsp_server.protocol.door import Door
+from fimlsp.lsp_server.protocol.receiving import Admission
 from fimlsp.lsp_server.protocol.server import create_server
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.worker.names import Names
+from fimlsp.lsp_server.worker.names import NameLookup
 from fimlsp.lsp_server.worker.worker import Inbox, Worker
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
-from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
+from fimlsp.lsp_server.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_process import WorkerProcess
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "examples" / "inventory.py"
 URI = SAMPLE.as_uri()
-LINE, BEGUN, KEY, NEXT = 52, "        for ", "i", "td"
-"""The line of the sample that is typed again: what stands there, a key, and two of which one counts.
+LINE, START, KEY, NEXT = 52, "        for ", "i", "td"
+"""The line of the sample that is typed again: its start, a key, and two candidates for the counted key.
 
-It is the one that does not go on with what is shown by then, which would be typed through, and nothing asked.
+The counted key is the one that does not continue the suggestion: type-through would need no request.
 """
 
 EDIT = ("edit, server", "edit, worker")
@@ -50,21 +52,21 @@ ANSWER = ("request, server", "answer, worker", "reply, server")
 
 
 class Counts:
-    """How often each function of fimlsp ran, by stage."""
+    """Number of calls of each function of fimlsp, by stage."""
 
     def __init__(self) -> None:
         self.calls: dict[str, Counter[CodeType]] = {stage: Counter() for stage in (*EDIT, *ANSWER)}
 
     @contextmanager
     def of(self, stage: str) -> Iterator[None]:
-        """Count what runs in the block; a generator that is resumed counts as called."""
+        """Count the calls in the block; resuming a generator counts as a call."""
         calls = self.calls[stage]
 
-        def note(frame: FrameType, event: str, _: object) -> None:
+        def count(frame: FrameType, event: str, _: object) -> None:
             if event == "call" and is_ours(frame.f_code):
                 calls[frame.f_code] += 1
 
-        sys.setprofile(note)
+        sys.setprofile(count)
         try:
             yield
         finally:
@@ -78,46 +80,46 @@ class Counts:
 
 @cache
 def source_of(code: CodeType) -> Path:
-    """The file of *code*, without the links of `src/fimlsp/`; generated code has a name that is no path."""
+    """The file of *code*, without the links of `src/fimlsp/`; generated code has a name instead."""
     path = Path(code.co_filename)
     return path.resolve() if path.is_absolute() else path
 
 
 def is_ours(code: CodeType) -> bool:
-    """Whether *code* belongs to fimlsp, and not to this script."""
+    """True if *code* belongs to fimlsp, and not to this script."""
     path = source_of(code)
     return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] not in ("benchmarks", ".venv")
 
 
-class WorkerHere(WorkerProcess):
+class LocalWorkerProcess(WorkerProcess):
     """Keeps the messages for the worker instead of starting a process."""
 
     def start(self) -> None:
-        """Begin at once."""
+        """Report a started process at once."""
         self.outbox: SimpleQueue[bytes] = SimpleQueue()
-        self._begin(SimpleNamespace(outbox=self.outbox))
+        self._began(SimpleNamespace(outbox=self.outbox))
 
-    def hear(self, report: Report) -> None:
-        """Take what the worker says, as the thread that reads gives it to the event loop."""
+    def receive(self, report: Report) -> None:
+        """Pass a report of the worker on, as the reading thread does."""
         self._on_report(report)
 
 
-class NothingLeftError(Exception):
-    """All messages were worked on."""
+class InboxEmptyError(Exception):
+    """The worker has handled all messages."""
 
 
-class InboxToItsEnd(Inbox):
-    """Ends the worker's loop when all messages are taken."""
+class FiniteInbox(Inbox):
+    """Ends the worker's loop after the last message."""
 
     def next(self, seconds: float | None = None) -> Request | None:
         """The next message."""
         if self._waiting.empty():
-            raise NothingLeftError
+            raise InboxEmptyError
         return super().next(seconds)
 
 
 class Outlet(io.BytesIO):
-    """Collects what the worker writes, one message after the other."""
+    """Collects the messages of the worker."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,117 +131,117 @@ class Outlet(io.BytesIO):
         return len(message)
 
     def take(self) -> list[Report]:
-        """The messages since the last time."""
+        """The messages since the last call."""
         taken, self.written = self.written, []
-        return [pickle.loads(each) for each in taken]
+        return [pickle.loads(message) for message in taken]
 
 
 class Rig:
-    """A server, its worker, and the editor in front of them."""
+    """A server, its worker, and an editor."""
 
-    def __init__(self, settings: dict[str, object], names: Names | None) -> None:
+    def __init__(self, settings: dict[str, object], names: NameLookup | None) -> None:
         self._settings = settings
-        self._processes: list[WorkerHere] = []
-        self._server = create_server(WorkerPool((), self._make), Door(), lambda _: None)
+        self._processes: list[LocalWorkerProcess] = []
+        self._server = create_server(WorkerPool((), self._make), Admission(), lambda _: None)
         self._written: list[bytes] = []
         self._server.protocol.set_writer(SimpleNamespace(write=self._written.append))
-        self._inbox, self._outlet = InboxToItsEnd(), Outlet()
+        self._inbox, self._outlet = FiniteInbox(), Outlet()
         self._backend = Backend(names)
         self._worker = Worker(self._backend, self._inbox, self._outlet)
         self._ids = self._version = 0
 
-    def _make(self, *about: object) -> WorkerHere:
-        self._processes.append(WorkerHere(*about))
+    def _make(self, *arguments: object) -> LocalWorkerProcess:
+        self._processes.append(LocalWorkerProcess(*arguments))
         return self._processes[-1]
 
-    async def begin(self) -> None:
-        """Introduce the editor and open the sample."""
-        about = {"processId": None, "rootUri": ROOT.as_uri(), "capabilities": {}}
-        self._receive("initialize", {**about, "initializationOptions": self._settings}, asks=True)
+    async def start(self) -> None:
+        """Initialize the server and open the sample."""
+        params = {"processId": None, "rootUri": ROOT.as_uri(), "capabilities": {}}
+        self._receive("initialize", {**params, "initializationOptions": self._settings}, is_request=True)
         await settle()
         lines = SAMPLE.read_text().split("\n")
-        text = "\n".join([*lines[:LINE], BEGUN, *lines[LINE + 1 :]])
+        text = "\n".join([*lines[:LINE], START, *lines[LINE + 1 :]])
         item = {"uri": URI, "languageId": "python", "version": 0, "text": text}
         self._receive("textDocument/didOpen", {"textDocument": item})
         await self._exchange(Counts())
 
     async def press(self, character: int, key: str) -> tuple[Counts, list[str]]:
-        """Type *key* at *character* of the line; the path of that, and of the answer, and what is shown."""
+        """Type *key* at *character* of the line; returns the counts and the suggestions."""
         counts = Counts()
         self._written.clear()
         self._version += 1
-        at, behind = ({"line": LINE, "character": each} for each in (character, character + len(key)))
+        at, after = ({"line": LINE, "character": column} for column in (character, character + len(key)))
         change = {"range": {"start": at, "end": at}, "text": key}
         document = {"uri": URI, "version": self._version}
         with counts.of("edit, server"):
             self._receive("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
         await self._exchange(counts)
-        params = {"textDocument": {"uri": URI}, "position": behind, "context": {"triggerKind": 2}}
+        params = {"textDocument": {"uri": URI}, "position": after, "context": {"triggerKind": 2}}
         with counts.of("request, server"):
-            self._receive("textDocument/inlineCompletion", params, asks=True)
+            self._receive("textDocument/inlineCompletion", params, is_request=True)
             await settle()
         await self._exchange(counts)
-        answers = [json.loads(each.partition(b"\r\n\r\n")[2]) for each in self._written]
-        (found,) = (each["result"]["items"] for each in answers if each.get("id") == self._ids)
-        return counts, [item["insertText"] for item in found]
+        messages = [json.loads(frame.partition(b"\r\n\r\n")[2]) for frame in self._written]
+        (items,) = (message["result"]["items"] for message in messages if message.get("id") == self._ids)
+        return counts, [item["insertText"] for item in items]
 
-    def _receive(self, method: str, params: object, *, asks: bool = False) -> None:
+    def _receive(self, method: str, params: object, *, is_request: bool = False) -> None:
         message: dict[str, object] = {"jsonrpc": "2.0", "method": method, "params": params}
-        if asks:
+        if is_request:
             self._ids += 1
             message["id"] = self._ids
         self._server.protocol._receive(json.dumps(message).encode())
 
     async def _exchange(self, counts: Counts) -> None:
-        """Let the worker do what it was sent, the server what comes back, and the worker what can wait."""
+        """Let the worker handle its messages, the server the reports, and the worker its idle work."""
         (process,) = self._processes
         while not process.outbox.empty():
             request = pickle.loads(process.outbox.get())
             kind = type(request)
-            rest = Counts()
+            uncounted = Counts()
             self._inbox.put(request)
             with (
-                (counts if kind in (Edit, Complete) else rest).of(
+                (counts if kind in (Edit, Complete) else uncounted).of(
                     "answer, worker" if kind is Complete else "edit, worker"
                 ),
-                suppress(NothingLeftError),
+                suppress(InboxEmptyError),
             ):
                 self._worker.run()
             reports = self._outlet.take()
-            with (counts if kind is Complete else rest).of("reply, server"):
+            with (counts if kind is Complete else uncounted).of("reply, server"):
                 for report in reports:
-                    process.hear(report)
+                    process.receive(report)
                 await settle()
         while self._backend.prepare():
             pass
 
 
 async def settle() -> None:
-    """Let the event loop run all that is ready."""
+    """Let the event loop run all ready callbacks."""
     for _ in range(10):
         await asyncio.sleep(0)
 
 
-async def measure(settings: dict[str, object], names: Names | None) -> tuple[Counts, list[str]]:
-    """The path of the last key, and what is shown behind it."""
+async def measure(settings: dict[str, object], names: NameLookup | None) -> tuple[Counts, list[str]]:
+    """The counts of the last key, and the suggestions after it."""
     rig = Rig(settings, names)
-    await rig.begin()
-    _, shown = await rig.press(len(BEGUN), KEY)
+    await rig.start()
+    _, shown = await rig.press(len(START), KEY)
     last = next(key for key in NEXT if not any(text.startswith(key) for text in shown))
-    return await rig.press(len(BEGUN) + len(KEY), last)
+    return await rig.press(len(START) + len(KEY), last)
 
 
 @click.command()
 @click.option(
     "--set", "options", multiple=True, metavar="OPTION=JSON", help="An option, such as check=parse."
 )
-@click.option("--bare", is_flag=True, help="Without what judges the names, the code and its worth.")
-@click.option("--show", is_flag=True, help="Also the functions of each stage.")
+@click.option("--bare", is_flag=True, help="Without names, other files, compilation and confidence.")
+@click.option("--show", is_flag=True, help="Also list the functions of each stage.")
 def main(options: Sequence[str], bare: bool, show: bool) -> None:
-    """Count modules, functions and calls between a key and what is shown."""
-    settings = {name: as_json(value) for name, _, value in (each.partition("=") for each in options)}
+    """Count modules, functions and calls between a key and its suggestion."""
+    settings = {name: as_json(value) for name, _, value in (option.partition("=") for option in options)}
     plain: dict[str, object] = {"check": "parse", "confidence": 0, "neighbourTokens": 0} if bare else {}
-    names = None if bare else Names()
+    names = None if bare else NameLookup()
     counts, texts = asyncio.run(measure({"deadlineMs": 60_000, **plain, **settings}, names))
     table = Table(title=f"The path of a keystroke; shown: {texts[0] if texts else 'nothing'!r}")
     for column in ("stage", "modules", "functions", "calls"):
@@ -251,18 +253,18 @@ def main(options: Sequence[str], bare: bool, show: bool) -> None:
     if show:
         for stage, calls in counts.calls.items():
             console.rule(stage)
-            for code, n in sorted(calls.items(), key=lambda found: (found[0].co_filename, -found[1])):
+            for code, n in sorted(calls.items(), key=lambda entry: (entry[0].co_filename, -entry[1])):
                 path = source_of(code).relative_to(ROOT)
                 console.print(f"{n:7}  {path.as_posix()} {name_of(code)}", highlight=False, soft_wrap=True)
 
 
 def name_of(code: CodeType) -> str:
-    """The name of a function with that of its class, which Python 3.10 does not know."""
+    """The name of a function with that of its class, except on Python 3.10."""
     return str(getattr(code, "co_qualname", code.co_name))
 
 
 def as_json(value: str) -> object:
-    """*value* as JSON, or as the text that it is."""
+    """*value* parsed as JSON, or else as a string."""
     try:
         return json.loads(value)
     except ValueError:

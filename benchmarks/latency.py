@@ -1,11 +1,12 @@
-"""From a keystroke to its answer, as an editor sees it: `python benchmarks/latency.py`.
+"""Latency from a keystroke to its answer, as seen by an editor: `python benchmarks/latency.py`.
 
-A server is started as editors start it, on standard input and output, with the bundled model. Lines of the
-standard library are typed again, character by character, each followed by a request whose answer is waited
-for. The worker tells how much of that was its own work, and how much of this the model's; all but the model
-is overhead. What is typed as suggested is answered without the model. The exit status says whether the
-targets hold. With `--lines 100000` the same is done in one file of so many lines, which should be as fast;
-reading it takes a minute before. Wall times: let nothing else run.
+A server is started as by an editor, on standard input and output, with the bundled model. Lines of the
+standard library are typed again, one character at a time, each followed by a request and its answer. The
+worker logs the time of its own work and that of the model; everything but the model is overhead. Type-through
+of a suggestion is answered without the model.
+
+The exit status is 1 if a target is missed. `--lines 100000` adds one file of so many lines, which should be
+as fast; parsing it first takes a minute. These are wall-clock times: run on an idle machine.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from corpora.python import shuffled_files
 from rich.console import Console
 from rich.table import Table
 
-from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG
+from fimlsp.lsp_server.worker.backend import CONTEXT_TOO_SLOW
 
 OVERHEAD_MEDIAN_MS, OVERHEAD_P95_MS, TYPED_THROUGH_MS = 8.0, 25.0, 3.0
 MOST_TYPED_THROUGH = 4
-TOO_LONG = {"the answer took too long", TAKES_TOO_LONG}
-_WORK = re.compile(r"\d+ tokens, \d+ rejected, ([\d.]+) ms, the model ([\d.]+) ms of it")
+TIMEOUTS = {"the answer took too long", CONTEXT_TOO_SLOW}
+_WORK = re.compile(r"\d+ tokens, \d+ rejected, ([\d.]+) ms, of which the model ([\d.]+) ms")
 
 
 class Client:
@@ -46,18 +47,18 @@ class Client:
         self.state: str | None = None
         self.reason: str | None = None
         options = {"logLevel": "debug", "minLength": 1, "cacheSize": 0, "confidence": 0}
-        about = {"processId": None, "rootUri": None, "capabilities": {}}
-        self.ask("initialize", {**about, "initializationOptions": options})
-        self.tell("initialized", {})
+        params = {"processId": None, "rootUri": None, "capabilities": {}}
+        self.request("initialize", {**params, "initializationOptions": options})
+        self.notify("initialized", {})
         while self.state != "idle":
             self._read()
 
-    def tell(self, method: str, params: object) -> None:
+    def notify(self, method: str, params: object) -> None:
         """Send a notification."""
         self._send({"method": method, "params": params})
 
-    def ask(self, method: str, params: object) -> Any:
-        """Send a request; its result."""
+    def request(self, method: str, params: object) -> Any:
+        """Send a request; returns its result."""
         self._ids += 1
         self._send({"id": self._ids, "method": method, "params": params})
         while (message := self._read()).get("id") != self._ids or "method" in message:
@@ -66,8 +67,8 @@ class Client:
 
     def close(self) -> None:
         """End the server."""
-        self.ask("shutdown", None)
-        self.tell("exit", None)
+        self.request("shutdown", None)
+        self.notify("exit", None)
         self._process.wait(20)
 
     def _send(self, message: dict[str, object]) -> None:
@@ -86,15 +87,15 @@ class Client:
         if message.get("method") == "fimlsp/status":
             self.state, self.reason = message["params"]["state"], message["params"]["reason"]
         elif message.get("method") == "window/logMessage" and (
-            told := _WORK.fullmatch(message["params"]["message"])
+            logged := _WORK.fullmatch(message["params"]["message"])
         ):
-            self.work = float(told[1]), float(told[2])
+            self.work = float(logged[1]), float(logged[2])
         return message
 
 
 @dataclass
 class Typist:
-    """Types into one document; `answer` times a request at the end of what was typed."""
+    """Types into one document, and times requests at the cursor."""
 
     client: Client
     uri: str
@@ -103,11 +104,11 @@ class Typist:
     version: int = 1
 
     def type(self, text: str) -> None:
-        """Insert *text*, which is of one line, and step behind it."""
+        """Insert *text*, which has no line end, and move the cursor after it."""
         self.replace(self.character, text)
 
     def replace(self, start: int, text: str) -> None:
-        """Put *text* in the place of the line from *start* to the cursor, and step behind it."""
+        """Replace the line from *start* to the cursor by *text*, and move the cursor after it."""
         self.version += 1
         span = {
             name: {"line": self.line, "character": at}
@@ -115,24 +116,24 @@ class Typist:
         }
         change = {"range": span, "text": text}
         document = {"uri": self.uri, "version": self.version}
-        self.client.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+        self.client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
         self.character = start + len(text)
 
     def answer(self, typed: str) -> tuple[str, float]:
-        """The suggestion after typing one more character, and the milliseconds it took."""
+        """The suggestion after the character *typed*, and its latency in milliseconds."""
         self.client.work = None
-        begun = time.perf_counter()
+        started = time.perf_counter()
         self.type(typed)
         position = {"line": self.line, "character": self.character}
         params = {"textDocument": {"uri": self.uri}, "position": position, "context": {"triggerKind": 2}}
-        items = self.client.ask("textDocument/inlineCompletion", params)["items"]
-        ms = 1000 * (time.perf_counter() - begun)
+        items = self.client.request("textDocument/inlineCompletion", params)["items"]
+        ms = 1000 * (time.perf_counter() - started)
         return (items[0]["insertText"] if items else ""), ms
 
 
 @dataclass
 class Figures:
-    """Milliseconds of answers that the model made, by part; and of answers to what is typed through."""
+    """Milliseconds of answers with the model, by part, and of type-through."""
 
     total: list[float] = field(default_factory=list)
     model: list[float] = field(default_factory=list)
@@ -142,7 +143,7 @@ class Figures:
     typed_through: list[float] = field(default_factory=list)
 
     def add(self, suggested: str, total: float, work: tuple[float, float] | None) -> None:
-        """An answer, with the times of the worker and of the model; without these it was here already."""
+        """Add an answer, with the times of worker and model; without these, it needed no worker."""
         if work is None:
             self.typed_through += [total] if suggested else []
             return
@@ -155,7 +156,7 @@ class Figures:
 
     @property
     def holds(self) -> bool:
-        """Whether the targets are met."""
+        """True if all targets are met."""
         return (
             median(self.overhead) <= OVERHEAD_MEDIAN_MS
             and p95(self.overhead) <= OVERHEAD_P95_MS
@@ -163,9 +164,9 @@ class Figures:
         )
 
 
-def p95(found: list[float]) -> float:
-    """What 19 of 20 do not exceed."""
-    return sorted(found)[(len(found) * 19 + 19) // 20 - 1]
+def p95(values: list[float]) -> float:
+    """The 95th percentile."""
+    return sorted(values)[(len(values) * 19 + 19) // 20 - 1]
 
 
 def lines_to_type(source: str, random: Random) -> Iterator[tuple[int, str]]:
@@ -177,28 +178,28 @@ def lines_to_type(source: str, random: Random) -> Iterator[tuple[int, str]]:
 
 
 def measure(client: Client, name: str, source: str, random: Random, keys: int, figures: Figures) -> None:
-    """Type lines of one file, at most so many *keys* of it."""
+    """Type lines of one file, at most *keys* characters."""
     lines = source.split("\n")
     for turn, (number, line) in enumerate(lines_to_type(source, random)):
         uri = f"file:///{name}/{turn}.py"
         text = "\n".join([*lines[:number], "", *lines[number + 1 :]])
         item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
-        client.tell("textDocument/didOpen", {"textDocument": item})
+        client.notify("textDocument/didOpen", {"textDocument": item})
         keys -= type_again(Typist(client, uri, number), line, figures)
-        client.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+        client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
         if keys <= 0:
             return
 
 
 def measure_long(client: Client, source: str, random: Random, keys: int, figures: Figures) -> None:
-    """Type lines of a long file in their places, at most so many *keys*."""
+    """Type lines of a long file in their places, at most *keys* characters."""
     uri = "file:///long.py"
     item = {"uri": uri, "languageId": "python", "version": 1, "text": source}
-    client.tell("textDocument/didOpen", {"textDocument": item})
+    client.notify("textDocument/didOpen", {"textDocument": item})
     typist = Typist(client, uri, 0)
-    for number in (0, source.count("\n")):  # reads all below the first line, and all above the last
+    for number in (0, source.count("\n")):  # parses all below the first line, and all above the last
         typist.line = number
-        while not typist.answer("")[0] and client.reason in TOO_LONG:
+        while not typist.answer("")[0] and client.reason in TIMEOUTS:
             pass
     for number, line in lines_to_type(source, random):
         typist = Typist(client, uri, number, len(line), typist.version)
@@ -210,27 +211,27 @@ def measure_long(client: Client, source: str, random: Random, keys: int, figures
 
 
 def type_again(typist: Typist, line: str, figures: Figures) -> int:
-    """Type the beginning of *line* where there is an empty one, then what is suggested; the keys measured."""
+    """Type the start of *line* into an empty line, then its suggestion; returns the number of typed keys."""
     indented = len(line) - len(line.lstrip())
     typist.type(line[:indented])
-    typist.answer("")  # reads the file, which editors leave time for when they open it
-    suggested, begun = "", line[indented : indented + 12]
-    for typed in begun:
+    typist.answer("")  # parses the file; in an editor this happens after opening it
+    suggested, start = "", line[indented : indented + 12]
+    for typed in start:
         suggested, ms = typist.answer(typed)
         figures.add(suggested, ms, typist.client.work)
     for typed in suggested.partition("\n")[0][:MOST_TYPED_THROUGH]:
         figures.add(*typist.answer(typed), typist.client.work)
-    return len(begun)
+    return len(start)
 
 
 @click.command()
 @click.option("--seed", default=1, show_default=True)
 @click.option("--files", default=8, show_default=True, type=click.IntRange(1))
 @click.option("--keys", default=60, show_default=True, help="Keystrokes per file.", type=click.IntRange(1))
-@click.option("--lines", default=0, help="Also in one file of so many lines.", type=click.IntRange(0))
-@click.option("--quick", is_flag=True, help="Two files.")
+@click.option("--lines", default=0, help="Also measure in one file of so many lines.", type=click.IntRange(0))
+@click.option("--quick", is_flag=True, help="Measure two files only.")
 def main(seed: int, files: int, keys: int, lines: int, quick: bool) -> None:
-    """Measure how long answers take over standard input and output."""
+    """Measure the latency of answers over standard input and output."""
     random = Random(seed)
     figures, in_long = Figures(), Figures()
     client = Client()
@@ -247,7 +248,7 @@ def main(seed: int, files: int, keys: int, lines: int, quick: bool) -> None:
 
 
 def text_of_lines(random: Random, count: int) -> str:
-    """Whole files of the library one after another, if need be again, until it is so many lines."""
+    """Files of the standard library, repeated if necessary, with *count* lines in total."""
     lines: list[bytes] = []
     for data in cycle([data for _, data in shuffled_files(random)]):
         if len(lines) >= count:
@@ -257,7 +258,7 @@ def text_of_lines(random: Random, count: int) -> str:
 
 
 def table_of(title: str, figures: Figures) -> Table:
-    """The figures beside their targets."""
+    """The figures and their targets."""
     table = Table(title=title)
     for column in ("answer", "n", "median", "p95", "max", "target"):
         table.add_column(column, justify="left" if column in ("answer", "target") else "right")
@@ -266,17 +267,17 @@ def table_of(title: str, figures: Figures) -> Table:
         "typed_through": f"median ≤ {TYPED_THROUGH_MS:g}",
     }
     names = {
-        "total": "of the model",
+        "total": "with the model",
         "model": "  the model",
-        "overhead": "  all else",
+        "overhead": "  overhead",
         "worker": "    prompt and engine",
         "server": "    protocol and processes",
-        "typed_through": "typed through",
+        "typed_through": "type-through",
     }
     for kind, name in names.items():
-        found = getattr(figures, kind)
-        told = [f"{value:.1f}" for value in (median(found), p95(found), max(found))]
-        table.add_row(name, str(len(found)), *told, targets.get(kind, ""))
+        values = getattr(figures, kind)
+        cells = [f"{value:.1f}" for value in (median(values), p95(values), max(values))]
+        table.add_row(name, str(len(values)), *cells, targets.get(kind, ""))
     return table
 
 

@@ -1,9 +1,8 @@
 """The messages between the server and its worker process.
 
-To the worker go `Load`, `Workspace`, `Open`, `Edit`, `Close`, `Complete`, `Cancel` and `Leave`, with offsets
-in bytes. From the worker come `Loading`, `Ready`, `NotReady`, and exactly one `Answer` for every `Complete`.
-A message is a pickled dataclass, which tells by itself where it ends. Both ends are the same program, so
-pickle is safe, and it keeps bytes as bytes.
+The server sends a `Request`, with offsets in bytes. The worker sends `Loading`, `Ready` and `NotReady`, and
+exactly one `Answer` for every `Complete` and `AwaitNames`. A message is a pickled dataclass; the pickle marks
+its own end. Both ends are the same program, so pickle is safe, and it keeps bytes as bytes.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ class DocumentId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load the model *model*: a folder, a hub name, a GGUF file, an address, or None for the bundled one.
+    """Load *model*: a folder, a hub name, a GGUF file, a server's address, or None for the bundled model.
 
-    The other fields are as in the settings; None leaves the choice to the model.
+    The other fields are as in the settings; None selects the default of the model.
     """
 
     model: str | None = None
@@ -43,7 +42,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The folders (absolute paths) whose files may be read for *client*, but for those of *exclude*."""
+    """The folders (absolute paths) whose files may be read for *client*, and the globs of excluded files."""
 
     client: int
     folders: tuple[str, ...]
@@ -52,7 +51,7 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A document, UTF-8, in *grammar*; replaces an older one of that name."""
+    """A document, UTF-8, in *grammar*; replaces an older one with the same id."""
 
     document: DocumentId
     version: int
@@ -62,7 +61,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The edit that makes *version* of the document."""
+    """The edit of a document that results in *version*."""
 
     document: DocumentId
     version: int
@@ -71,23 +70,23 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """The document is not needed any more."""
+    """A document is not needed any more."""
 
     document: DocumentId
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Nothing of this client is needed any more."""
+    """The client is gone."""
 
     client: int
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that a completion depends on, under the same names; see `settings.options`.
+    """The settings that a completion depends on, as in `options.Settings`.
 
-    *cursor_inside*: the editor can leave the cursor inside of what it inserts, as between brackets.
+    *cursor_inside*: the editor can place the cursor inside the inserted text, such as between brackets.
     """
 
     max_tokens: int = 64
@@ -105,9 +104,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """Asks for the text to insert at byte *offset* of *version* of the document.
+    """Requests the text to insert at byte *offset* of *version* of the document.
 
-    *asked_at* is the time of the request by `time.monotonic`, which all processes of a machine share.
+    *requested_at* is the time of the request by `time.monotonic`, which all processes of a machine share.
     """
 
     id: int
@@ -115,26 +114,26 @@ class Complete:
     version: int
     offset: int
     limits: Limits
-    asked_at: float
+    requested_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitNames:
-    """Asks for an answer, an empty one, as soon as no names are being looked up any more."""
+    """Requests an empty answer as soon as all names are looked up."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """The answer to request *id* is not wanted any more; the worker stops before the next token."""
+    """Request *id* was cancelled; the worker stops before the next token."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """Loading has reached *step*, a few words for a progress bar, and is *percent* done."""
+    """Progress of loading: *step* in a few words for a progress bar, and *percent*."""
 
     step: str
     percent: int
@@ -142,9 +141,9 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """*model* (a short name) is loaded; *problem*: why it is another than the one that was asked for.
+    """*model* (a short name) is loaded; *problem* is the reason if it is not the requested model.
 
-    *missing* is the extra to be installed for that one, if that is the problem.
+    *missing* is the extra to install for the requested model, if that is the problem.
     """
 
     model: str
@@ -154,21 +153,27 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class NotReady:
-    """No model could be loaded, because of *reason*; completions will be empty."""
+    """No model is loaded, because of *reason*; completions will be empty."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What decoding found.
+    """The result of decoding.
 
-    *texts* may be inserted, best first; if there is none, *reason* says why. *complete*: left + text + right
-    is a valid file. If the file is broken elsewhere, that holds with what was assumed there, as *relaxed*
-    says in words, one string for each place. *tokens* were kept, *rejected* were tried and refused.
-    *closing*: what the first text ends with, such as brackets, in front of which the cursor is to stay.
-    *final*: the same question would get the same answer. *stale*: nobody waits for the answer any more.
-    *model_ms*: milliseconds that the model took. *unknown_names*: why it was not known which names there are.
+    Attributes:
+        texts: Texts to insert, best first.
+        complete: True if left + text + right is a valid file, under the assumptions of *relaxed*.
+        relaxed: Assumed changes of a file that is broken elsewhere, in words.
+        tokens: Number of accepted tokens.
+        rejected: Number of refused tokens.
+        reason: The reason for no texts.
+        closing: Suffix of the first text, such as brackets, before which the cursor is to stay.
+        final: True if the same request would get the same answer.
+        stale: True if the request is not needed any more.
+        model_ms: Milliseconds that the model took.
+        unknown_names: The reason that the names in scope were unknown.
     """
 
     texts: tuple[str, ...] = ()
@@ -185,13 +190,13 @@ class Completion:
 
     @property
     def text(self) -> str:
-        """The best text, or the empty one."""
+        """The best text; empty if there is none."""
         return self.texts[0] if self.texts else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to request *id*, *ms* milliseconds after the worker began to work on it."""
+    """The answer to request *id*, which took the worker *ms* milliseconds."""
 
     id: int
     completion: Completion
@@ -203,17 +208,17 @@ Report = Loading | Ready | NotReady | Answer
 
 
 def read_request(stream: IO[bytes]) -> Request | None:
-    """The next message of the server, waiting for it; None at the end of *stream*."""
+    """The next message of the server; None at the end of *stream*. Blocks."""
     return cast("Request | None", _read(stream))
 
 
 def read_report(stream: IO[bytes]) -> Report | None:
-    """The next message of the worker, waiting for it; None at the end of *stream*."""
+    """The next message of the worker; None at the end of *stream*. Blocks."""
     return cast("Report | None", _read(stream))
 
 
 def _read(stream: IO[bytes]) -> object:
     try:
         return pickle.load(stream)
-    except (EOFError, pickle.UnpicklingError):  # the second where the other end died within a message
+    except (EOFError, pickle.UnpicklingError):  # the second if the other end died within a message
         return None

@@ -1,7 +1,7 @@
-"""The command line: `fimlsp --stdio` is the server; the sub-commands are for people and other programs.
+"""The command line: `fimlsp --stdio` is the server; the sub-commands are for users and other programs.
 
-Everything but click is imported by the command that needs it, so that `fimlsp --help` is quick and
-`fimlsp verify` never loads a model.
+Each command imports the modules that it needs, so that `fimlsp --help` is quick and `fimlsp verify` never
+loads a model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fimlsp.lsp_server.command_line.parameters import (
     to_position,
     to_scripts,
 )
-from fimlsp.lsp_server.settings.options import Settings, load_of
+from fimlsp.lsp_server.options import Settings, load_of
 
 if TYPE_CHECKING:
     from fimlsp.quotient.language.contract import Language
@@ -34,41 +34,39 @@ if TYPE_CHECKING:
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="fimlsp")
-@click.option("--stdio", is_flag=True, help="Be a language server on standard input and output.")
+@click.option("--stdio", is_flag=True, help="Run the language server on standard input and output.")
 @click.option(
     "--tcp",
     metavar="HOST:PORT",
     callback=to_address,
-    help="Be a language server for any number of clients on a port of this machine.",
+    help="Run the language server for several clients on a port of this machine.",
 )
 @click.option(
     "--token",
     envvar="FIMLSP_TOKEN",
-    help="With --tcp: serve only clients that have it in their initialization options, as `token`. "
-    "FIMLSP_TOKEN in the environment does the same, and other users cannot see it.",
+    help="For --tcp: serve only clients with this `token` in their initialization options. "
+    "The environment variable FIMLSP_TOKEN does the same, hidden from other users.",
 )
 @click.pass_context
 def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None, token: str | None) -> None:
-    """Code completions that connect to what follows the cursor.
+    """Code completions that connect to the text after the cursor.
 
     An editor starts `fimlsp --stdio`.
     """
     if context.invoked_subcommand is not None:
         if stdio or tcp:
-            raise click.UsageError(
-                f"--stdio and --tcp start the server; leave out {context.invoked_subcommand}."
-            )
+            raise click.UsageError(f"--stdio and --tcp start the server; omit {context.invoked_subcommand}.")
         return
     if stdio and tcp:
         raise click.UsageError("Give either --stdio or --tcp.")
     if token == "":
-        raise click.UsageError("The token is empty; leave out --token to serve everybody on this machine.")
+        raise click.UsageError("The token is empty. Omit --token to serve all users of this machine.")
     if not stdio and not tcp:
         click.echo(context.get_help())
         return
     from fimlsp.lsp_server.protocol.serving import serve_stdio, serve_tcp
-    from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
-    from fimlsp.lsp_server.worker_client.worker_process import WORKER_COMMAND
+    from fimlsp.lsp_server.worker_pool import WorkerPool
+    from fimlsp.lsp_server.worker_process import WORKER_COMMAND
 
     pool = WorkerPool(WORKER_COMMAND)
     if tcp is None:
@@ -76,7 +74,7 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
     try:
         serve_tcp(pool, *tcp, token)
     except OSError as error:
-        raise click.ClickException(f"The server cannot be started ({error}); choose another port.") from error
+        raise click.ClickException(f"Cannot start the server: {error}. Choose another port.") from error
 
 
 @command_line.command()
@@ -86,17 +84,17 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
     required=True,
     metavar="LINE:COLUMN",
     callback=to_position,
-    help="The cursor stands before this character.",
+    help="The character after the cursor, counted from 1.",
 )
 @click.option(
     "--interface",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Of a FILE called *.slua: declarations of what the script is given.",
+    help="For a FILE named *.slua: the declarations that the script uses.",
 )
 @model_options
 @PYTHON
 @click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 1024))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def complete(
     file: Path,
     at: tuple[int, int],
@@ -106,9 +104,9 @@ def complete(
     as_json: bool,
     **model: Any,  # noqa: ANN401 - of many types
 ) -> None:
-    """Complete FILE at a line and column, and show the completion there.
+    """Complete FILE at a line and column, and show the completion in place.
 
-    A FILE called *.json, *.lua, *.go or *.slua is completed as what it is, every other one as Python.
+    The language of *.json, *.lua, *.go and *.slua files follows from their names; other files are Python.
     """
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits
@@ -120,7 +118,7 @@ def complete(
 @command_line.command()
 @model_options
 def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
-    """Check the installation: versions, model, and a completion with timings."""
+    """Check the installation: versions, the model, and timed completions."""
     from fimlsp.lsp_server.command_line.doctor_command import run_checks
 
     raise SystemExit(0 if run_checks(load_of(Settings(**model))) else 1)
@@ -133,7 +131,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     default="python",
     show_default=True,
     callback=to_language,
-    help="Whose rules hold: python, json, lua, go or slua.",
+    help="The language: python, json, lua, go or slua.",
 )
 @GRAMMAR
 @START
@@ -144,7 +142,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     type=click.Choice(["parse", "compile"]),
     default="parse",
     show_default=True,
-    help="What Python has to make of the whole.",
+    help="What Python must be able to do with the whole text.",
 )
 @click.pass_context
 def verify(
@@ -156,9 +154,9 @@ def verify(
     python: tuple[int, int],
     check: Literal["parse", "compile"],
 ) -> None:
-    """Judge middles: JSON lines in, JSON lines out, in the same order.
+    """Check middles: JSON lines in, JSON lines out, in the same order.
 
-    A line is {"id", "left", "middle", "right"}; its answer {"id", "connectable", "complete", "viable_bytes",
+    Input: {"id", "left", "middle", "right"}. Output: {"id", "connectable", "complete", "viable_bytes",
     "shortest", "relaxed", "ignored", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
     """
     from fimlsp.languages.python import Python
@@ -169,13 +167,13 @@ def verify(
             raise click.UsageError("Give either --language or --grammar.")
         language = to_grammar(grammar, start or "start")
     elif start is not None:
-        raise click.UsageError("--start is a rule of --grammar; give that as well.")
+        raise click.UsageError("--start needs --grammar.")
     if interface is not None:
         language = to_scripts(language, interface)
     if isinstance(language, Python):
         language = Python(python, check)
     elif is_given(context, "python"):
-        raise click.UsageError(f"--python-version is of Python alone; leave it out for {language.name}.")
+        raise click.UsageError(f"--python-version is for --language python, not {language.name}.")
     for line in answer_lines(sys.stdin.buffer, language):
         click.echo(line)
 
@@ -187,22 +185,22 @@ def verify(
 @click.option(
     "--interface",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Declarations of what the scripts are given.",
+    help="The declarations that the scripts use.",
 )
-@click.option("--root", metavar="KIND", help="The kind of scripts, declared there, that they have to be.")
+@click.option("--root", metavar="KIND", help="The kind of all scripts, as declared by --interface.")
 def check(scripts: tuple[Path, ...], interface: Path | None, root: str | None) -> None:
-    """Check sLua SCRIPTS as a compiler does: a line for each fault; the exit status is 1 if there is one."""
+    """Check sLua SCRIPTS: one line for each fault. The exit status is 1 if there are any."""
     from fimlsp.languages.slua.interface import UnknownRootError
-    from fimlsp.lsp_server.command_line.check_command import UnreadableError, check_files
+    from fimlsp.lsp_server.command_line.check_command import UnreadableScriptError, check_files
 
     try:
         faults = check_files(scripts, interface, root)
-    except (UnreadableError, UnknownRootError) as error:
+    except (UnreadableScriptError, UnknownRootError) as error:
         raise click.ClickException(str(error)) from None
     for fault in faults:
         click.echo(fault)
     if not faults:
-        click.echo(f"{len(scripts)} {'script is' if len(scripts) == 1 else 'scripts are'} right.", err=True)
+        click.echo(f"{len(scripts)} script{'s' * (len(scripts) != 1)}: no faults.", err=True)
     sys.exit(bool(faults))
 
 

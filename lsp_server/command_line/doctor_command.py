@@ -1,4 +1,4 @@
-"""`fimlsp doctor`: checks everything that a completion needs, and how long each step takes here."""
+"""`fimlsp doctor`: checks and times everything that a completion needs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from fimlsp.errors import explain
 from fimlsp.extras import package_version
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
-from fimlsp.languages.python.analysis.questions import Cursor
-from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, Shown, make
-from fimlsp.lsp_server.documents.text_positions import Text
-from fimlsp.lsp_server.errors import NoSuggestion
+from fimlsp.languages.python.analysis.questions import NamesCursor
+from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, TimedCompletion, make
+from fimlsp.lsp_server.documents import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
+from fimlsp.lsp_server.text_positions import Text
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND
 from fimlsp.models.errors import MissingExtraError, require
-from fimlsp.models.served.connecting.gguf_model import is_gguf
-from fimlsp.models.served.http.address import is_address
+from fimlsp.models.remote.address import is_address
+from fimlsp.models.remote.gguf_server import is_gguf
 
 log = logging.getLogger(__name__)
 
@@ -34,14 +34,14 @@ PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch", "xllam
 COST_SAMPLES = 5
 
 NAMES_S = 20.0
-"""How long names are waited for; while somebody types, nobody waits for them."""
+"""Time limit for names. A completion in an editor never waits for them."""
 
 SAMPLE_LEFT = b"def area(width, height):\n    return width * "
 SAMPLE_RIGHT = b"\n\n\nprint(area(2, 3))\n"
 
 
 def run_checks(model: Load) -> bool:
-    """Print the checks with *model*; whether all went well."""
+    """Print the checks with *model*; true if all succeed."""
     click.echo(f"fimlsp {__version__}, Python {platform.python_version()} on {platform.platform()}")
     click.echo(", ".join(f"{name} {package_version(name)}" for name in PACKAGES))
     backend = Backend()
@@ -54,24 +54,24 @@ def run_checks(model: Load) -> bool:
         "next completion": lambda: complete_sample(backend),
         "cost": lambda: cost_of_completions(backend),
     }
-    outcomes = [passes(name, check) for name, check in checks.items()]
-    return all(outcomes)
+    results = [passes(name, check) for name, check in checks.items()]
+    return all(results)
 
 
 def passes(name: str, check: Callable[[], str]) -> bool:
-    """Run *check* and print what it found, or why it failed, and how long it took.
+    """Run *check*, and print its result or the reason of its failure, and its time.
 
-    What is not installed has not failed: a check that needs it fails by itself.
+    A missing extra does not count as a failure: a check that needs the extra fails by itself.
     """
     started = time.perf_counter()
     try:
-        found, mark = check(), click.style("ok    ", fg="green")
+        outcome, mark = check(), click.style("ok    ", fg="green")
     except MissingExtraError as error:
         click.echo(f"{click.style('not installed', fg='yellow')} {name}: {error}")
         return True
     except Exception as error:
-        found, mark = explain(error, f"the check of the {name}", log), click.style("failed", fg="red")
-    click.echo(f"{mark} {name}: {found} ({1000 * (time.perf_counter() - started):.0f} ms)")
+        outcome, mark = explain(error, f"the check of the {name}", log), click.style("failed", fg="red")
+    click.echo(f"{mark} {name}: {outcome} ({1000 * (time.perf_counter() - started):.0f} ms)")
     return "ok" in mark
 
 
@@ -80,16 +80,16 @@ def parse_sample(backend: Backend) -> str:
     backend.open(DocumentId(0, "sample"), 0, SAMPLE_LEFT + b"height" + SAMPLE_RIGHT, Python())
     while backend.prepare():
         pass
-    return "the grammar of Python is loaded and parses"
+    return "the Python grammar is loaded and parses a sample"
 
 
 def find_names() -> str:
-    """Look names up for the sample, in the process that does so for editors.
+    """Look up the names of the sample, in the same kind of process as for editors.
 
     Raises:
-        NoSuggestion: They are not found; why.
+        NoSuggestion: They are not found; the message says why.
     """
-    analysis, cursor = Analysis(GUARDED_COMMAND), Cursor(None, (), SAMPLE_LEFT, SAMPLE_RIGHT)
+    analysis, cursor = Analysis(GUARDED_COMMAND), NamesCursor(None, (), SAMPLE_LEFT, SAMPLE_RIGHT)
     try:
         analysis.look("sample", cursor)
         analysis.wait("sample", NAMES_S)
@@ -100,38 +100,36 @@ def find_names() -> str:
             raise NoSuggestion("jedi does not find all names of the sample")
     finally:
         analysis.close()
-    return "those that are visible in a sample are found"
+    return "the visible names of a sample are found"
 
 
 def find_device(model: Load) -> str:
-    """Where the model will run; where checkpoints would, if it is the bundled one."""
+    """The device of the model; for the bundled model, the device that checkpoints would use."""
     if model.model and is_address(model.model):
-        return "the model runs where its server has it"
+        return "the model runs on its server"
     if model.model and is_gguf(model.model):
-        return f"the model runs through llama.cpp on {model.device or 'what that finds'}"
-    require(
-        "checkpoints", "checkpoints, that is models other than the bundled one, need PyTorch and transformers"
-    )
+        return f"the model runs in llama.cpp on {model.device or 'the device that it selects'}"
+    require("checkpoints", "checkpoints (models other than the bundled one) need PyTorch and transformers")
     from fimlsp.models.networks.torch.placement import default_device
     from fimlsp.models.networks.torch.threads import default_threads
 
     threads = model.threads or default_threads()
-    many = f"{threads} thread{'s' * (threads > 1)} of the CPU"
-    return f"models other than the bundled one run on {model.device or default_device()}, with {many}"
+    on_cpu = f"{threads} CPU thread{'s' * (threads > 1)}"
+    return f"models other than the bundled one run on {model.device or default_device()}, with {on_cpu}"
 
 
 def load(backend: Backend, model: Load) -> str:
-    """Load the model; its name and device."""
+    """Load the model; returns its name and device."""
     name = backend.load(model, lambda _, __: None)
     return f"{name} on {backend.model.device}" if backend.model else name
 
 
 def complete_sample(backend: Backend) -> str:
-    """Complete a sample and hold the outcome against Python's own parser.
+    """Complete a sample, and check the result with Python's own parser.
 
     Raises:
         NoSuggestion: There is no completion.
-        SyntaxError: There is one, and it breaks the file.
+        SyntaxError: The completion breaks the file.
     """
     made = _completed(backend, SAMPLE_LEFT)
     if made.completion.reason is not None:
@@ -141,25 +139,25 @@ def complete_sample(backend: Backend) -> str:
 
 
 def cost_of_completions(backend: Backend) -> str:
-    """What a completion costs while the text before the cursor grows, as it does while somebody types.
+    """Cost of a completion while the text before the cursor grows, as it does during typing.
 
     Raises:
-        NoSuggestion: There is none.
+        NoSuggestion: There is no completion.
     """
     grown = [SAMPLE_LEFT + b"height + " * n for n in range(1, COST_SAMPLES + 1)]
     made = [_completed(backend, left) for left in grown]
-    tokens = sum(each.completion.tokens for each in made)
+    tokens = sum(sample.completion.tokens for sample in made)
     if not tokens:
-        raise NoSuggestion(made[-1].completion.reason or "nothing was completed")
-    spent = sum(each.ms for each in made)
-    in_model = sum(each.completion.model_ms for each in made)
+        raise NoSuggestion(made[-1].completion.reason or "the completion is empty")
+    spent = sum(sample.ms for sample in made)
+    in_model = sum(sample.completion.model_ms for sample in made)
     return (
-        f"{statistics.median(each.ms for each in made):.0f} ms a completion at the median, of "
-        f"{tokens / len(made):.0f} tokens in the mean; {in_model / tokens:.1f} ms a token in the model, "
-        f"{in_model / spent:.0%} of all"
+        f"{statistics.median(sample.ms for sample in made):.0f} ms per completion (median) of "
+        f"{tokens / len(made):.0f} tokens (mean); {in_model / tokens:.1f} ms per token in the model, "
+        f"{in_model / spent:.0%} of the time"
     )
 
 
-def _completed(backend: Backend, left: bytes) -> Shown:
+def _completed(backend: Backend, left: bytes) -> TimedCompletion:
     limits = Limits(max_tokens=16, deadline_ms=DEADLINE_MS)
     return make(backend, Text(left + SAMPLE_RIGHT), len(left), limits, Python())

@@ -1,4 +1,4 @@
-"""`fimlsp models`: lists those that work and those on this machine, fetches one, writes one as GGUF."""
+"""`fimlsp models`: lists models, fetches one from the hub, exports one as GGUF."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fimlsp.models.checkpoints.download import Announcement
-    from fimlsp.models.checkpoints.memory import Room
-    from fimlsp.models.finding.listing import Found
+    from fimlsp.models.checkpoints.memory import FreeMemory
+    from fimlsp.models.discovery.listing import LocalModel
 
 NEEDED = {
     "checkpoints": "Checkpoints need PyTorch and transformers. To install them:",
@@ -27,40 +27,40 @@ NEEDED = {
 
 @click.group()
 def models() -> None:
-    """Tell which models work, and fetch them."""
+    """List, fetch and export models."""
 
 
 @models.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print those on this machine as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the models on this machine as one JSON object.")
 def list_models(as_json: bool) -> None:
-    """List the models on this machine, and those that can be fetched.
+    """List the models on this machine, and models that can be fetched.
 
-    GGUF files are looked for where llama.cpp, Ollama, LM Studio and the hub keep them, servers on the usual
-    ports of this machine. The list says of each whether it was trained to fill in the middle, and what keeps
-    it from being used. The name in the first column is what --model takes.
+    GGUF files are searched in the folders of llama.cpp, Ollama, LM Studio and the hub, and servers on their
+    usual ports. The last column reports fill-in-the-middle training, and any obstacle to its use. Pass the
+    name in the first column to --model.
     """
     from rich.console import Console
 
-    from fimlsp.models.finding.listing import models_here
+    from fimlsp.models.discovery.listing import local_models
 
-    here = [*models_here()]
+    local = [*local_models()]
     if as_json:
-        click.echo(json.dumps({"models": [asdict(model) for model in here]}))
+        click.echo(json.dumps({"models": [asdict(model) for model in local]}))
         return
     console = Console(
         width=None if sys.stdout.isatty() else 160, soft_wrap=False, highlight=False, markup=False
     )
-    console.print(_found_table(here))
-    console.print("\nWhat `fimlsp models pull` fetches:\n")
-    console.print(_known_table(_room(), {model.name for model in here}))
+    console.print(_local_table(local))
+    console.print("\nModels that `fimlsp models pull` can fetch:\n")
+    console.print(_catalogue_table(_room(), {model.name for model in local}))
     for extra, need in NEEDED.items():
         if missing_modules(extra):
             console.print(need, install_command(extra), soft_wrap=True)
 
 
-def _found_table(found: list[Found]) -> Table:
+def _local_table(local_models: list[LocalModel]) -> Table:
     table = _table("model", "where", "size", "parameters", "precision", "context", "fills in the middle")
-    for model in found:
+    for model in local_models:
         size = _gigabytes(model.size) if model.size else ""
         parameters = _count(model.n_parameters) if model.n_parameters else ""
         context = f"{model.context:,}" if model.context else ""
@@ -69,8 +69,8 @@ def _found_table(found: list[Found]) -> Table:
     return table
 
 
-def _known_table(room: Room, here: set[str]) -> Table:
-    """The models of the catalogue, without those that are *here*."""
+def _catalogue_table(room: FreeMemory, local: set[str]) -> Table:
+    """The models of the catalogue, without those on this machine, which are called *local*."""
     from fimlsp.models.catalogue import KNOWN_GGUF, KNOWN_MODELS
     from fimlsp.models.checkpoints.memory import GIB
 
@@ -82,7 +82,7 @@ def _known_table(room: Room, here: set[str]) -> Table:
             size, parameters = _gigabytes(gguf.bytes), f"{gguf.billions:g} B"
             table.add_row(gguf.name, "GGUF", size, parameters, gguf.licence, "", fits)
     for model in KNOWN_MODELS:
-        if model.name not in here:
+        if model.name not in local:
             size, parameters, context = _gigabytes(model.bytes), f"{model.billions:g} B", f"{model.context:,}"
             fits = room.fits(model.billions * 1e9)
             table.add_row(model.name, "checkpoint", size, parameters, "", context, fits)
@@ -90,17 +90,17 @@ def _known_table(room: Room, here: set[str]) -> Table:
 
 
 def _is_here(name: str) -> bool:
+    from fimlsp.models.discovery.gguf_stores import find_gguf
     from fimlsp.models.errors import ModelError
-    from fimlsp.models.finding.names import find_file
 
     try:
-        return find_file(name) is not None
+        return find_gguf(name) is not None
     except ModelError:
         return False
 
 
-def _verdict(model: Found) -> str:
-    """Whether *model* fills in the middle, and what is to be said about that."""
+def _verdict(model: LocalModel) -> str:
+    """Support of *model* for fill-in-the-middle in words, with a reservation if there is one."""
     verdicts = {True: f"yes, {model.family}", False: "no", None: "seen when it is loaded"}
     verdict = verdicts[model.fills_in]
     return verdict if model.remark is None else f"{verdict}: {model.remark}"
@@ -118,14 +118,14 @@ def _table(*columns: str) -> Table:
 
 @models.command()
 @click.argument("name")
-@click.option("--revision", metavar="BRANCH_OR_COMMIT", help="Another version than the newest.")
+@click.option("--revision", metavar="BRANCH_OR_COMMIT", help="Default: the newest.")
 def pull(name: str, revision: str | None) -> None:
     """Fetch the model NAME from the hub, so that it can be used offline.
 
-    NAME is one of `fimlsp models list`, a repository of the hub such as bigcode/starcoder2-3b, or a GGUF
-    file in one, such as owner/repository/file.gguf or owner/repository:Q4_K_M. Of a repository only weights
-    as safetensors, the configuration and the tokenizer are fetched. After an interruption, the same command
-    goes on where it was.
+    NAME is a name in `fimlsp models list`, or a hub repository such as bigcode/starcoder2-3b. A GGUF file in
+    a repository is owner/repository/file.gguf or owner/repository:Q4_K_M. From a repository, only the
+    safetensors weights, the configuration and the tokenizer are fetched. An interrupted download is resumed
+    by the same command.
     """
     from fimlsp.models.catalogue import known_gguf
     from fimlsp.models.checkpoints.hub import fetch, fetch_gguf, fetch_quantised
@@ -134,15 +134,15 @@ def pull(name: str, revision: str | None) -> None:
     known = known_gguf(name)
     owner, repository, *rest = *name.split("/"), "", ""
     file = known.file if known else "/".join(part for part in rest if part)
-    place, _, quantisation = name.partition(":")
+    repository_name, _, quantisation = name.partition(":")
     try:
         if quantisation and not file:
-            path = fetch_quantised(place, quantisation, revision, _announce)
-            _tell_about(path, path.stem)
+            path = fetch_quantised(repository_name, quantisation, revision, _announce)
+            _report_gguf(path, path.stem)
         elif file:
-            place = known.repository if known else f"{owner}/{repository}"
-            path = fetch_gguf(place, file, revision, _announce)
-            _tell_about(path, known.name if known else PurePosixPath(file).stem)
+            repository_name = known.repository if known else f"{owner}/{repository}"
+            path = fetch_gguf(repository_name, file, revision, _announce)
+            _report_gguf(path, known.name if known else PurePosixPath(file).stem)
         else:
             click.echo(f"{name} is in {fetch(name, revision, _announce)}; use it with --model {name}")
     except ModelError as error:
@@ -150,18 +150,18 @@ def pull(name: str, revision: str | None) -> None:
 
 
 def _announce(announced: Announcement) -> None:
-    """Tell what will be fetched, before it is."""
-    licence = f"licence {announced.licence}" if announced.licence else "the hub names no licence"
+    """Report the download before it starts."""
+    licence = f"licence {announced.licence}" if announced.licence else "no licence on the hub"
     click.echo(f"{announced.name}: {_gigabytes(announced.size)}, {licence}", err=True)
 
 
-def _tell_about(path: Path, name: str) -> None:
-    """Tell what the GGUF file at *path* says of itself, now that it is here.
+def _report_gguf(path: Path, name: str) -> None:
+    """Report how to use the GGUF file at *path*, and any obstacle to its use.
 
     Raises:
-        ModelError: it is none.
+        ModelError: It is not a GGUF file.
     """
-    from fimlsp.models.gguf.description import describe
+    from fimlsp.models.checkpoints.gguf_model import describe
 
     model = describe(path, name)
     click.echo(f"{name} is in {path}; use it with --model {name}")
@@ -171,12 +171,12 @@ def _tell_about(path: Path, name: str) -> None:
         click.echo(f"{NEEDED['gguf']} {install_command('gguf')}")
 
 
-def _room() -> Room:
-    """Where models would run; without torch nothing is known of GPUs."""
-    from fimlsp.models.checkpoints.memory import Room, free_main_memory
+def _room() -> FreeMemory:
+    """Device and memory for models. Without torch, GPUs are unknown."""
+    from fimlsp.models.checkpoints.memory import FreeMemory, free_main_memory
 
     if missing_modules("checkpoints"):
-        return Room("cpu", free_main_memory())
+        return FreeMemory("cpu", free_main_memory())
     from fimlsp.models.networks.torch.placement import default_room
 
     return default_room()
@@ -193,9 +193,9 @@ def _room() -> Room:
     help="The file to write.",
 )
 def export(name: str, target: Path) -> None:
-    """Write the model NAME for llama.cpp and programs built on it.
+    """Export the model NAME as GGUF, for llama.cpp and programs built on it.
 
-    NAME is `bundled`, or a folder that `fimlsp train` made.
+    NAME is `bundled`, or an output folder of `fimlsp train`.
     """
     from fimlsp.models.checkpoints.hub import find_on_command_line
     from fimlsp.models.errors import ModelError

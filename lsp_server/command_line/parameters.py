@@ -1,4 +1,4 @@
-"""What the options of several commands mean: values made from what is written on the command line."""
+"""Parameters of several commands: command-line text converted to values, and the files that users name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS, Option
+from fimlsp.lsp_server.options import MODEL_FIELDS, OPTIONS, Option, running_version
 
 if TYPE_CHECKING:
     from fimlsp.quotient.language.contract import Language
 
 
 def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    """`HOST:PORT` of this machine: the server trusts whoever connects, so it listens nowhere else."""
+    """`HOST:PORT` of this machine: the server trusts its clients, so it listens nowhere else."""
     if value is None:
         return None
     host, colon, port = value.rpartition(":")
@@ -25,9 +25,17 @@ def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     host = host.strip("[]")
     if not is_loopback(host):
         raise click.BadParameter(
-            f"{host!r} is not this machine; use 127.0.0.1, as the server is not for networks."
+            f"{host!r} is not this machine. Use 127.0.0.1: the server must not be reachable from a network."
         )
     return host, int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """True if *host* names this machine and nothing else."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def to_position(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
@@ -39,7 +47,7 @@ def to_position(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
 
 
 def to_python(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
-    """A version of Python, such as 3.11."""
+    """A Python version, such as 3.11."""
     from fimlsp.languages.python.versions import PYTHON_VERSIONS, version_text
 
     versions = {version_text(version): version for version in PYTHON_VERSIONS}
@@ -49,7 +57,7 @@ def to_python(_: click.Context, __: click.Parameter, value: str) -> tuple[int, i
 
 
 def to_language(_: click.Context, __: click.Parameter, value: str) -> Language:
-    """A language by its name."""
+    """The language of a given name."""
     from fimlsp.languages import UnknownLanguageError, language_named
 
     try:
@@ -70,10 +78,9 @@ def to_grammar(file: Path, start: str) -> Language:
 
 
 def to_scripts(language: Language, interface: Path) -> Language:
-    """sLua, which *language* has to be, for scripts that are given *interface*."""
+    """*language*, which must be sLua, with the declarations of *interface*."""
     from fimlsp.languages.slua.interface import InterfaceError
     from fimlsp.languages.slua.language import Slua, interface_of
-    from fimlsp.lsp_server.command_line.reading import read_text
 
     if not isinstance(language, Slua):
         raise click.UsageError("--interface is for --language slua.")
@@ -86,20 +93,12 @@ def to_scripts(language: Language, interface: Path) -> Language:
 
 
 def is_given(context: click.Context, name: str) -> bool:
-    """Whether the parameter *name* was written on the command line."""
+    """True if the parameter *name* is on the command line."""
     return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
-def is_loopback(host: str) -> bool:
-    """Whether *host* names this machine and nothing else."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def to_value(option: Option) -> Callable[[click.Context, click.Parameter, object], object]:
-    """What makes a value of the server's *option* from a text."""
+    """A callback that converts command-line text to a value of the server's *option*."""
 
     def convert(_: click.Context, __: click.Parameter, value: object) -> object:
         is_number = isinstance(option.default, int) and isinstance(value, str) and value.isdecimal()
@@ -116,9 +115,9 @@ def to_value(option: Option) -> Callable[[click.Context, click.Parameter, object
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives *command* the options about models, whose values it gets as `Settings` would."""
-    wanted = [option for option in OPTIONS if option.field in MODEL_FIELDS]
-    for option in reversed(wanted):
+    """Decorator that gives *command* the options about models, as keyword arguments for `Settings`."""
+    chosen = [option for option in OPTIONS if option.field in MODEL_FIELDS]
+    for option in reversed(chosen):
         command = click.option(
             f"--{option.field.replace('_', '-')}",
             default=str(option.default),
@@ -131,7 +130,6 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _running_python() -> str:
     from fimlsp.languages.python.versions import version_text
-    from fimlsp.lsp_server.python.environments import running_version
 
     return version_text(running_version())
 
@@ -141,7 +139,41 @@ PYTHON = click.option(
     "python",
     metavar="VERSION",
     default=_running_python,
-    show_default="that of the Python that runs this",
+    show_default="that of the running Python",
     callback=to_python,
-    help="Whose grammar holds: 3.8 to 3.15.",
+    help="The Python version of the grammar: 3.8 to 3.15.",
 )
+
+
+def read_bytes(file: Path) -> bytes:
+    """The bytes of *file*.
+
+    Raises:
+        click.ClickException: It cannot be read, or is not a regular file of at most 8 MB.
+    """
+    from fimlsp.lsp_server.documents import LARGEST_DOCUMENT
+    from fimlsp.lsp_server.workspace_files import read_regular_file
+
+    try:
+        data = read_regular_file(file, LARGEST_DOCUMENT)
+    except OSError as error:
+        raise click.ClickException(f"Cannot read {file}: {error.strerror}.") from error
+    if data is None:
+        raise click.ClickException(
+            f"Cannot read {file}: it is not a regular file of at most {LARGEST_DOCUMENT:,} bytes."
+        )
+    return data
+
+
+def read_text(file: Path) -> bytes:
+    """The bytes of a UTF-8 *file*.
+
+    Raises:
+        click.ClickException: As `read_bytes`, or it is not UTF-8.
+    """
+    data = read_bytes(file)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"Cannot decode {file}: {error}. Save it as UTF-8.") from error
+    return data

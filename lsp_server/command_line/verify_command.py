@@ -1,19 +1,21 @@
-"""`fimlsp verify`: the engine's verdicts as JSON lines, so that others can compare it with their oracles.
+"""`fimlsp verify`: the engine's verdicts as JSON lines, for comparison with other parsers.
 
-In Python *valid* means that the whole parses, or with `--check compile` that it compiles.
+In Python, *valid* means that the whole text parses, or with `--check compile` that it compiles. Each input
+line `{"id", "left", "middle", "right"}` gets one output line, in the same order. Its fields:
 
-For each line `{"id", "left", "middle", "right"}` one line comes back, in the same order. Fields:
-`connectable`: some middle makes `left + middle + right` valid; `complete`: this one does; `viable_bytes`: how
-many of its UTF-8 bytes, from the first, some valid middle begins with; `shortest`: about the cheapest text
-that, appended to these bytes, completes them, null when nothing connects; `relaxed`: what an editor's
-completion assumes where nothing connects, a list of objects (`start` and `end` in bytes of left + right, and
-the `text` that is read instead), else null; `ignored`: with `--check compile` what is wrong with one side
-alone, whatever the middle, and does not keep an editor from completing (`start`, `end`, `message`), null
-when something connects;
-`setup_ms` and `feed_ms`: milliseconds for the contexts of the cut and for feeding the middle.
+- `connectable`: true if some middle makes `left + middle + right` valid.
+- `complete`: true if this middle does.
+- `viable_bytes`: length in UTF-8 bytes of the longest prefix of the middle that some valid middle starts
+  with.
+- `shortest`: a nearly cheapest text that completes this prefix; null if nothing connects.
+- `relaxed`: the changes that an editor's completion assumes where nothing connects, else null. Each has
+  `start` and `end`, in bytes of left + right, and the `text` that is read instead.
+- `ignored`: with `--check compile`, the faults of one side alone that no middle can repair. They do not
+  prevent completions in an editor. Each has `start`, `end` and `message`; null if something connects.
+- `setup_ms`, `feed_ms`: milliseconds for the contexts of the cut, and for feeding the middle.
 
-When the viable bytes end inside a character, `shortest` belongs to the bytes before that character, as a
-JSON string cannot begin in the middle of one.
+If the viable bytes end inside a character, `shortest` continues the bytes before that character, because a
+JSON string cannot start inside one.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def answer_lines(lines: Iterable[bytes], language: Language) -> Iterator[str]:
-    """One JSON line for each of *lines*, the verdict in *language*; blank lines are passed over."""
+    """The verdict in *language* on each of *lines*, as one JSON line; blank lines are skipped."""
     engine = Engine(language)
     for line in lines:
         if line.strip():
@@ -39,7 +41,7 @@ def answer_lines(lines: Iterable[bytes], language: Language) -> Iterator[str]:
 
 
 def answer(engine: Engine, line: bytes) -> dict[str, object]:
-    """The verdict on one JSON line, or `{"id", "error"}`; the id is null when none can be read."""
+    """The verdict on one JSON line, or `{"id", "error"}`; the id is null if it cannot be read."""
     case_id = None
     try:
         case = read_case(line)
@@ -47,7 +49,7 @@ def answer(engine: Engine, line: bytes) -> dict[str, object]:
         return {"id": case_id, **verify_case(engine, case)}
     except ValueError as error:
         return {"id": case_id, "error": str(error)}
-    except Exception as error:  # a fault of the engine must not end the run of those who look for it
+    except Exception as error:  # a fault of the engine must not end the run
         return {"id": case_id, "error": explain(error, "judging the case", log)}
 
 
@@ -55,7 +57,7 @@ def read_case(line: bytes) -> Mapping[str, object]:
     """The JSON object on a line.
 
     Raises:
-        ValueError: There is none; the message says why.
+        ValueError: The line does not hold one; the message says why.
     """
     try:
         case = json.loads(line)

@@ -1,1 +1,1 @@
-"""The language server protocol: transport, messages, configuration, and answers as the protocol has them."""
+"""The Language Server Protocol: transport, admission, messages, features and configuration."""

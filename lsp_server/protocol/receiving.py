@@ -1,18 +1,18 @@
-"""Receives the messages of an editor, where this server differs from what pygls does with them.
+"""Admits clients and receives their messages, where this server differs from pygls.
 
-Texts are kept by the session, as bytes, so pygls' own copies are not made. A request that cannot be
-understood is answered by an error, and never by a window in the user's way. And a request for a completion
-becomes a question about the text of this very moment before any other message is read: pygls begins a
-coroutine only afterwards.
+The session keeps texts as bytes, so pygls makes no copies of its own. A malformed request gets an error as
+its answer, never a window. A completion request is bound to the current text before the next message is read:
+pygls starts coroutines only afterwards.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import logging
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -27,10 +27,45 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
-from fimlsp.lsp_server.documents.open_documents import Change, Position
-from fimlsp.lsp_server.protocol.door import Door
-from fimlsp.lsp_server.session.completer import Ticket, Trigger
+from fimlsp.lsp_server.documents import Position, TextChange
+from fimlsp.lsp_server.options import TOKEN
+from fimlsp.lsp_server.session.completer import PendingCompletion, Trigger
 from fimlsp.lsp_server.session.session import Session
+
+MOST_CLIENTS = 32
+
+
+class Admission:
+    """Limits the number of clients, and requires *token* of them unless it is None.
+
+    The token matters on a TCP port, which all users of the machine can reach.
+    """
+
+    def __init__(self, token: str | None = None) -> None:
+        self._token = token
+        self._n_clients = 0
+
+    def admit(self, options: object) -> str | None:
+        """Admit the client with these `initializationOptions`; the reason if it is refused."""
+        given = options.get(TOKEN) if isinstance(options, Mapping) else None
+        if self._token is not None and not _is_equal(given, self._token):
+            return f"this server requires a token; give it as `{TOKEN}` in the initialization options"
+        if self._n_clients >= MOST_CLIENTS:
+            return f"this server has its maximum of {MOST_CLIENTS} clients; end one or start another server"
+        self._n_clients += 1
+        return None
+
+    def leave(self) -> None:
+        """An admitted client is gone."""
+        self._n_clients -= 1
+
+
+def _is_equal(given: object, token: str) -> bool:
+    """True if *given* is *token*, in a time that does not depend on the first difference."""
+    if not isinstance(given, str):
+        return False
+    return hmac.compare_digest(given.encode(errors="surrogatepass"), token.encode(errors="surrogatepass"))
+
 
 log = logging.getLogger(__name__)
 
@@ -43,42 +78,42 @@ _HTTP = re.compile(rb"[A-Z]+ \S+ HTTP/\d")
 
 
 class HasSession(Protocol):
-    """The server that the protocol works for, as far as it matters here."""
+    """The part of the server that the protocol uses."""
 
     session: Session
-    door: Door
+    admission: Admission
     leave: Callable[[bool], None]
 
 
 class InlineCompletionProtocol(LanguageServerProtocol):
-    """Pygls' protocol, which passes documents and questions on to the session."""
+    """Pygls' protocol; it passes documents and completion requests on to the session."""
 
     is_admitted = False
-    _goodbye: str | int | None = None
+    _shutdown_id: str | int | None = None
 
     def __init__(self, server: Any, converter: Converter) -> None:  # noqa: ANN401 - HasSession, and pygls' own
         super().__init__(server, converter)
         ours: HasSession = server
         self.session = ours.session
         self._leave = ours.leave
-        self._door = ours.door
+        self._admission = ours.admission
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
-        """The client is done with this server; over TCP, others may not be.
+        """The client leaves; over TCP, others may stay.
 
-        Some say so right behind `shutdown`, which is answered first.
+        Some clients send it right after `shutdown`, which is answered first.
         """
-        goodbye = self._request_futures.get(self._goodbye) if self._goodbye is not None else None
-        if goodbye is None:
+        answer = self._request_futures.get(self._shutdown_id) if self._shutdown_id is not None else None
+        if answer is None:
             self._leave(self._shutdown)
         else:
-            goodbye.add_done_callback(lambda _: self._leave(True))
+            answer.add_done_callback(lambda _: self._leave(True))
         yield from ()
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
-        """The client shows a document."""
+        """The client opened a document."""
         document = params.text_document
         self.session.open(document.uri, document.language_id, document.version, document.text)
 
@@ -90,17 +125,17 @@ class InlineCompletionProtocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        """The client has closed a document."""
+        """The client closed a document."""
         self.session.close_document(params.text_document.uri)
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
     def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
-        """The client shows a notebook."""
+        """The client opened a notebook."""
         self._open_cells(params.cell_text_documents)
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
-        """The client changed cells of a notebook, or their order, which does not matter here."""
+        """The client changed cells of a notebook. Their order does not matter here."""
         cells = params.change.cells
         if cells is None:
             return
@@ -113,7 +148,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
-        """The client has closed a notebook."""
+        """The client closed a notebook."""
         self._close_cells(params.cell_text_documents)
 
     def _open_cells(self, cells: Sequence[types.TextDocumentItem]) -> None:
@@ -127,11 +162,11 @@ class InlineCompletionProtocol(LanguageServerProtocol):
     async def receive_all(self, reader: asyncio.StreamReader) -> None:
         """Handle the messages of the client until it is gone.
 
-        Each comes after what the one before has started: else a request that is cancelled at once would never
-        be worked on, and nobody would hear of it.
+        Tasks that a message has created run before the next message is handled. Otherwise a request that is
+        cancelled at once would never start, and never be answered.
 
         Raises:
-            ConnectionError: As `read_body`; or the client was refused, which was its answer.
+            ConnectionError: As `read_body`; or the client was refused, after an answer with the reason.
             asyncio.IncompleteReadError: As `read_body`.
         """
         while (body := await read_body(reader)) is not None:
@@ -139,19 +174,19 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             await asyncio.sleep(0)
 
     def _receive(self, body: bytes) -> None:
-        """Handle a message; one that is none is logged, and answered if it asked for an answer."""
+        """Handle a message. A malformed one is logged, and answered if it is a request."""
         try:
             data = json.loads(body)
             if not isinstance(data, dict) or "jsonrpc" not in data:
-                raise ValueError("it is no object of JSON-RPC")
+                raise ValueError("it is not a JSON-RPC object")
             if not isinstance(data.get("id"), str | int | float | None):
-                raise ValueError("its id is neither a text nor a number")
+                raise ValueError("its id is neither a string nor a number")
         except (ValueError, RecursionError) as error:
-            log.error("a message cannot be read: %s", error)
-            asked = id_of_request(body)
-            if asked is not None:
-                unreadable = JsonRpcParseError("the message cannot be read")
-                self._send_response(asked, error=unreadable.to_response_error())
+            log.error("cannot read a message: %s", error)
+            request_id = id_of_request(body)
+            if request_id is not None:
+                unreadable = JsonRpcParseError("cannot read the message")
+                self._send_response(request_id, error=unreadable.to_response_error())
             return
         if "id" in data and "method" in data:
             refusal = self._admit(data) if data["method"] == types.INITIALIZE else self._refusal()
@@ -164,30 +199,32 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         try:
             self.handle_message(self.structure_message(data))
         except JsonRpcException as error:
-            log.exception("a message makes no sense")
+            log.exception("a message is invalid")
             self._server.report_server_error(error, JsonRpcException)
-        except Exception:  # one message must not end the connection, whatever it made fail
-            log.exception("a message failed")
+        except Exception:  # no message may end the connection
+            log.exception("cannot handle a message")
             if "id" in data and "method" in data:
-                failed = JsonRpcInternalError("it failed unexpectedly; the log has the details")
+                failed = JsonRpcInternalError("unexpected failure; the log has the details")
                 self._send_response(data["id"], error=failed.to_response_error())
 
     def _refusal(self) -> JsonRpcException | None:
-        """Why this is no time for a request (LSP 3.18, "Initialize" and "Shutdown")."""
-        if self._goodbye is not None:
+        """The reason to refuse requests in this state, if any (LSP 3.18, "Initialize" and "Shutdown")."""
+        if self._shutdown_id is not None:
             return JsonRpcInvalidRequest("the server was shut down")
         return None if self.is_admitted else JsonRpcServerNotInitialized("initialize comes first")
 
     def _admit(self, data: dict[str, Any]) -> JsonRpcException | None:
-        """Why `initialize` makes no sense now.
+        """The reason to refuse `initialize` in this state, if any.
 
         Raises:
-            ConnectionRefusedError: The client is not to be served; it has been told.
+            ConnectionRefusedError: The client is not admitted; it was answered with the reason.
         """
-        if self._goodbye is not None or self.is_admitted:
-            return JsonRpcInvalidRequest("initialize comes once")
+        if self._shutdown_id is not None or self.is_admitted:
+            return JsonRpcInvalidRequest("initialize was sent before")
         params = data.get("params")
-        reason = self._door.admit(params.get("initializationOptions") if isinstance(params, dict) else None)
+        reason = self._admission.admit(
+            params.get("initializationOptions") if isinstance(params, dict) else None
+        )
         if reason is not None:
             failed = JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
             self._send_response(data["id"], error=failed.to_response_error())
@@ -203,7 +240,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """As in pygls, which forgets what became of a request, but not of a notification."""
+        """As in pygls, which drops the futures of requests, but not those of notifications."""
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
@@ -218,29 +255,31 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         self, msg_id: str | int, result: object = None, error: types.ResponseError | None = None
     ) -> None:
         if error is not None:
-            error.data = None  # where pygls puts a traceback, which is for the log alone
+            error.data = None  # pygls' traceback, which belongs into the log
         super()._send_response(msg_id, result, error)
 
     def _handle_cancel_notification(self, msg_id: object) -> None:
-        if isinstance(msg_id, str | int):  # as a list it cannot even be looked up
+        if isinstance(msg_id, str | int):  # a list is not hashable
             super()._handle_cancel_notification(msg_id)
 
     def _handle_request(self, msg_id: str | int, method_name: str, params: object) -> None:
         if isinstance(params, types.InlineCompletionParams):
             automatic = params.context.trigger_kind == types.InlineCompletionTriggerKind.Automatic
-            params = self._ask(params, "automatic" if automatic else "by hand")
+            params = self._request(params, "automatic" if automatic else "invoked")
         elif isinstance(params, types.CompletionParams) and method_name in self.fm.features:
-            params = self._ask(params, "menu")
+            params = self._request(params, "menu")
         elif method_name == types.SHUTDOWN:
-            self._goodbye = msg_id
+            self._shutdown_id = msg_id
         super()._handle_request(msg_id, method_name, params)
 
-    def _ask(self, params: types.InlineCompletionParams | types.CompletionParams, trigger: Trigger) -> Ticket:
+    def _request(
+        self, params: types.InlineCompletionParams | types.CompletionParams, trigger: Trigger
+    ) -> PendingCompletion:
         at = params.position
-        return self.session.completer.ask(params.text_document.uri, at.line, at.character, trigger)
+        return self.session.completer.request(params.text_document.uri, at.line, at.character, trigger)
 
     def structure_message(self, data: dict[str, Any]) -> Any:  # noqa: ANN401 - as in pygls
-        """As in pygls, but a request that makes no sense is answered."""
+        """As in pygls, but an invalid request is answered."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -250,24 +289,23 @@ class InlineCompletionProtocol(LanguageServerProtocol):
 
 
 def id_of_request(body: bytes) -> str | int | None:
-    """The id of the request that *body*, which cannot be read, seems to be; None if it seems to be none."""
-    found = _ID.match(body)
-    return json.loads(found[1]) if found and b'"method"' in body else None
+    """The id of a malformed *body* that looks like a request; else None."""
+    match = _ID.match(body)
+    return json.loads(match[1]) if match and b'"method"' in body else None
 
 
 async def read_body(reader: asyncio.StreamReader) -> bytes | None:
-    """The body of the next message; None when the client is gone. Lines that are no header are skipped.
+    """The body of the next message; None if the client is gone. Lines that are not headers are skipped.
 
     Raises:
-        ConnectionError: The client speaks HTTP, as a web page that found the port would; or the message is
-            too large.
-        asyncio.IncompleteReadError: The client went away within a message.
+        ConnectionError: The client speaks HTTP (a web page may find the port), or the message is too large.
+        asyncio.IncompleteReadError: The client disconnected within a message.
     """
     length = 0
     while line := await reader.readline():
-        found = _LENGTH.fullmatch(line)
-        if found is not None:
-            length = length or int(found[1])
+        header = _LENGTH.fullmatch(line)
+        if header is not None:
+            length = length or int(header[1])
         elif length and not line.strip():
             if length > LARGEST_MESSAGE:
                 raise ConnectionError(f"a message of {length:,} bytes is too large")
@@ -277,12 +315,12 @@ async def read_body(reader: asyncio.StreamReader) -> bytes | None:
     return None
 
 
-def to_changes(changes: Sequence[types.TextDocumentContentChangeEvent]) -> list[Change]:
-    """The content changes of a notification; a change without a range is the whole text."""
+def to_changes(changes: Sequence[types.TextDocumentContentChangeEvent]) -> list[TextChange]:
+    """The content changes of a notification. A change without a range replaces the whole text."""
     return [
-        Change(_to_span(change.range), change.text)
+        TextChange(_to_span(change.range), change.text)
         if isinstance(change, types.TextDocumentContentChangePartial)
-        else Change(None, change.text)
+        else TextChange(None, change.text)
         for change in changes
     ]
 
@@ -292,7 +330,7 @@ def _to_span(span: types.Range) -> tuple[Position, Position]:
 
 
 def converter_factory() -> Converter:
-    """Pygls' converter, taught that old clients send 0 for a trigger kind asked for by hand."""
+    """Pygls' converter; it also accepts the 0 that old clients send as the trigger kind Invoked."""
     make: Callable[[], Converter] = default_converter
     converter = make()
     converter.register_structure_hook(

@@ -1,10 +1,11 @@
-"""The language server of one client: the features that it registers, and the handler of each."""
+"""The language server of one client: its features, their handlers, and results as LSP types."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from lsprotocol import types
@@ -13,16 +14,79 @@ from pygls.lsp.server import LanguageServer
 
 from fimlsp import __version__
 from fimlsp.lsp_server.messages import Loading, NotReady, Ready
-from fimlsp.lsp_server.protocol.commands import COMMANDS
-from fimlsp.lsp_server.protocol.configuration import Configuration
-from fimlsp.lsp_server.protocol.door import Door
-from fimlsp.lsp_server.protocol.items import takes_snippets, to_completion_list, to_inline_list
-from fimlsp.lsp_server.protocol.loading_progress import LoadingProgress
-from fimlsp.lsp_server.protocol.receiving import InlineCompletionProtocol, converter_factory
-from fimlsp.lsp_server.session.completer import Ticket
+from fimlsp.lsp_server.protocol.client_requests import Configuration, LoadingProgress
+from fimlsp.lsp_server.protocol.commands import ACCEPT, COMMANDS
+from fimlsp.lsp_server.protocol.receiving import Admission, InlineCompletionProtocol, converter_factory
+from fimlsp.lsp_server.session.completer import CompletionResult, PendingCompletion
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.session.status import STATUS, Status
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.lsp_server.text_positions import units
+from fimlsp.lsp_server.worker_pool import WorkerPool
+
+SNIPPETS = "inlineCompletionSnippets"
+"""Experimental capability of clients that accept a `StringValue`. LSP has no capability for it."""
+
+_WORD = re.compile(r"\w*\Z")
+_SPECIAL = re.compile(r"[\\$}]")
+
+
+def to_inline_list(pending: PendingCompletion, result: CompletionResult) -> types.InlineCompletionList:
+    """Items for inline completion. Their range is empty: each text connects to the text after the cursor."""
+    here = types.Position(pending.line, pending.character)
+    return types.InlineCompletionList(
+        [
+            types.InlineCompletionItem(
+                insert_text=text if number else _inserted(text, result.closing),
+                range=types.Range(here, here),
+                command=types.Command("Completion accepted", ACCEPT, arguments=[f"{result.id}.{number}"]),
+            )
+            for number, text in enumerate(result.texts)
+        ]
+    )
+
+
+def takes_snippets(capabilities: types.ClientCapabilities) -> bool:
+    """True if the client accepts snippets as inline completions."""
+    experimental = capabilities.experimental
+    return isinstance(experimental, Mapping) and experimental.get(SNIPPETS) is True
+
+
+def _inserted(text: str, closing: str) -> str | types.StringValue:
+    return types.StringValue(snippet(text, closing)) if closing else text
+
+
+def snippet(text: str, closing: str) -> str:
+    """The snippet that inserts *text*, with the cursor before its suffix *closing*."""
+    return f"{_escaped(text.removesuffix(closing))}$0{_escaped(closing)}"
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def to_completion_list(
+    pending: PendingCompletion, result: CompletionResult, encoding: str
+) -> types.CompletionList:
+    """One item for the menu. It replaces the word before the cursor by that word and the completion."""
+    if not result.texts or pending.cursor is None:
+        return types.CompletionList(is_incomplete=True, items=[])
+    document, offset = pending.cursor.document, pending.cursor.offset
+    before = document.text.data[document.text.line_start(pending.line) : offset].decode()
+    match = _WORD.search(before)
+    word = match[0] if match else ""
+    start = types.Position(pending.line, pending.character - units(word, encoding))
+    text = word + result.texts[0]
+    item = types.CompletionItem(
+        label=text.strip().partition("\n")[0].rstrip() or text,
+        kind=types.CompletionItemKind.Text,
+        detail="fimlsp",
+        documentation=text if "\n" in text else None,
+        filter_text=text,
+        text_edit=types.TextEdit(types.Range(start, types.Position(pending.line, pending.character)), text),
+        command=types.Command("Completion accepted", ACCEPT, arguments=[f"{result.id}.0"]),
+    )
+    return types.CompletionList(is_incomplete=True, items=[item])
+
 
 _KINDS = {
     logging.ERROR: types.MessageType.Error,
@@ -41,15 +105,15 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 class FimServer(LanguageServer):
     """A language server with a session, whose workers come from *pool*.
 
-    *door* decides whether the client is served. *leave* is called when the client asks the server to exit,
-    with whether it said goodbye before.
+    *admission* admits or refuses the client. *leave* is called when the client sends `exit`; its argument is
+    true after `shutdown`.
     """
 
     protocol: InlineCompletionProtocol
 
-    def __init__(self, pool: WorkerPool, door: Door, leave: Callable[[bool], None]) -> None:
+    def __init__(self, pool: WorkerPool, admission: Admission, leave: Callable[[bool], None]) -> None:
         self.session = Session(pool, self._show_status, self._show_loading)
-        self.door = door
+        self.admission = admission
         self.leave = leave
         super().__init__(
             "fimlsp",
@@ -64,30 +128,30 @@ class FimServer(LanguageServer):
 
     @property
     def log(self) -> logging.Logger:
-        """Records for this client."""
+        """The log of this client."""
         return self.session.log
 
-    def begin(self) -> None:
-        """Start working for the client that has just introduced itself."""
+    def start(self) -> None:
+        """Start to work for the client, after `initialize`."""
         window = self.client_capabilities.window
         if window is not None and window.work_done_progress:
             self._progress = LoadingProgress(self.work_done_progress, self.log)
         self.session.start()
 
     async def end(self) -> None:
-        """The client is gone, or will be: answer it, and leave the worker."""
+        """The client leaves: answer its requests, and leave the worker."""
         if self._progress is not None:
             self._progress.close()
         await self.session.close()
 
     def enable_completion(self) -> None:
-        """Answer requests for the menu of completions from now on."""
+        """Answer requests for the completion menu from now on."""
         self.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions())(completion)
 
     def report_server_error(
         self, error: Exception, source: type[PyglsError] | type[JsonRpcException]
     ) -> None:
-        """Log it: the user cannot do anything about it, so no window."""
+        """Log the error. A window would not help the user."""
         self.log.error("%s: %s", source.__name__, error)
 
     def _show_status(self, status: Status) -> None:
@@ -96,13 +160,13 @@ class FimServer(LanguageServer):
 
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:
-            self._progress.tell(report)
+            self._progress.show(report)
         if isinstance(report, Ready) and report.problem is not None and self.protocol.writer is not None:
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, report.problem))
 
 
 class _ClientLog(logging.Handler):
-    """Sends a client's log records to it as `window/logMessage`, as editors show standard error, too."""
+    """Sends log records to the client as `window/logMessage`."""
 
     def __init__(self, server: FimServer) -> None:
         super().__init__()
@@ -115,9 +179,9 @@ class _ClientLog(logging.Handler):
             self._server.window_log_message(types.LogMessageParams(kind, self.format(record)))
 
 
-def create_server(pool: WorkerPool, door: Door, leave: Callable[[bool], None]) -> FimServer:
+def create_server(pool: WorkerPool, admission: Admission, leave: Callable[[bool], None]) -> FimServer:
     """A server with every feature registered, not yet started."""
-    server = FimServer(pool, door, leave)
+    server = FimServer(pool, admission, leave)
     server.feature(types.INITIALIZE)(initialize)
     server.feature(types.INITIALIZED)(initialized)
     server.feature(types.SHUTDOWN)(shutdown)
@@ -130,9 +194,9 @@ def create_server(pool: WorkerPool, door: Door, leave: Callable[[bool], None]) -
 
 
 def initialize(ls: FimServer, params: types.InitializeParams) -> None:
-    """`initialize`: agree on the encoding of positions, take the folders, and start the worker.
+    """`initialize`: set the encoding of positions and the folders, and start the worker.
 
-    The last once this is answered: of a worker that is there already, the client is told at once.
+    The worker is started after the answer, because a shared worker that is ready notifies the client at once.
     """
     ls.session.documents.encoding = types.PositionEncodingKind(ls.workspace.position_encoding).value
     folders = [folder.uri for folder in params.workspace_folders or []]
@@ -141,41 +205,42 @@ def initialize(ls: FimServer, params: types.InitializeParams) -> None:
     ls.configuration.take_initial(params.initialization_options)
     if ls.session.settings.completion:
         ls.enable_completion()
-    asyncio.get_running_loop().call_soon(ls.begin)
+    asyncio.get_running_loop().call_soon(ls.start)
 
 
 async def initialized(ls: FimServer, _: types.InitializedParams) -> None:
-    """`initialized`: now the client may be asked for its configuration."""
+    """`initialized`: request the configuration of the client."""
     await ls.configuration.pull()
     await ls.configuration.watch()
 
 
 async def configuration_changed(ls: FimServer, params: types.DidChangeConfigurationParams) -> None:
-    """`workspace/didChangeConfiguration`: take what came along, or ask."""
+    """`workspace/didChangeConfiguration`: use the given settings, or request them."""
     await ls.configuration.change(params.settings)
 
 
 def folders_changed(ls: FimServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
     """`workspace/didChangeWorkspaceFolders`."""
     event = params.event
-    ls.session.change_folders((each.uri for each in event.added), (each.uri for each in event.removed))
+    added, removed = ([folder.uri for folder in folders] for folders in (event.added, event.removed))
+    ls.session.change_folders(added, removed)
 
 
 async def shutdown(ls: FimServer, _: None) -> None:
-    """`shutdown`: nothing is under way any more when this is answered."""
+    """`shutdown`: answer all running requests first."""
     await ls.end()
 
 
-async def inline_completion(ls: FimServer, ticket: Ticket) -> types.InlineCompletionList:
-    """`textDocument/inlineCompletion`: what to insert at the cursor as it is, best first.
+async def inline_completion(ls: FimServer, pending: PendingCompletion) -> types.InlineCompletionList:
+    """`textDocument/inlineCompletion`: the texts to insert at the cursor, best first.
 
-    *ticket* was made by the protocol when the request arrived. An empty list has its reason in the log
-    and in the status. Cancelling the request cancels the pending answer and with it the decoding.
+    The protocol made *pending* when the request arrived. The reason for an empty list is in log and status.
+    Cancelling the request cancels its future, and thereby the decoding.
     """
-    return to_inline_list(ticket, await ls.session.completer.answer(ticket))
+    return to_inline_list(pending, await ls.session.completer.result(pending))
 
 
-async def completion(ls: FimServer, ticket: Ticket) -> types.CompletionList:
-    """`textDocument/completion`: the same as one item of the menu, if the settings say so."""
-    offer = await ls.session.completer.answer(ticket)
-    return to_completion_list(ticket, offer, ls.session.documents.encoding)
+async def completion(ls: FimServer, pending: PendingCompletion) -> types.CompletionList:
+    """`textDocument/completion`: the best text as an item of the menu, if the settings enable that."""
+    result = await ls.session.completer.result(pending)
+    return to_completion_list(pending, result, ls.session.documents.encoding)

@@ -1,4 +1,4 @@
-"""Serves one client over standard input and output, or any number of clients over TCP."""
+"""Serves one client over standard input and output, or several clients over TCP."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import logging
 import os
 import sys
 from threading import Thread
+from traceback import walk_tb
+from types import TracebackType
+from typing import TypeAlias
 
+from cattrs import ClassValidationError, transform_error
+from pygls.exceptions import JsonRpcException
 from pygls.io_ import StdoutWriter
 
-from fimlsp.lsp_server.protocol.door import MOST_CLIENTS, Door
-from fimlsp.lsp_server.protocol.plain_log import PlainHandler
+from fimlsp.lsp_server.protocol.receiving import MOST_CLIENTS, Admission
 from fimlsp.lsp_server.protocol.server import FimServer, create_server
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_pool import WorkerPool
 
 log = logging.getLogger(__name__)
 
@@ -26,21 +30,21 @@ COLLECTION_THRESHOLDS = (10_000, 10, 10)
 
 CHUNK = 1 << 20
 
-PATIENCE_S = 10.0
-"""How long a client on a port may take to introduce itself."""
+INITIALIZE_S = 10.0
+"""Time limit for `initialize` of a client on a port."""
 
 MOST_CONNECTIONS = 2 * MOST_CLIENTS
-"""More than there may be clients, so that one too many is told why; further ones are closed at once."""
+"""Greater than `MOST_CLIENTS`, so that a refused client gets an answer. Further connections are closed."""
 
 LONGEST_HEADER = 1 << 26
-"""Bytes of a line of a header, which may be a message whose header nobody understood."""
+"""Bytes of a header line, which may be a message after a malformed header."""
 
 
 def prepare_process() -> None:
     """Set up logging and garbage collection.
 
-    Records that are not for a client go to standard error; of pygls, only errors. What is imported stays, so
-    it is hidden from the garbage collector, which would take 30 ms to walk through it.
+    Records that are not for a client go to standard error; of pygls, only errors. Imported modules are hidden
+    from the garbage collector, which would take 30 ms to traverse them.
     """
     logging.basicConfig(handlers=[PlainHandler()], level=logging.WARNING)
     logging.getLogger("fimlsp").setLevel(logging.INFO)
@@ -50,9 +54,9 @@ def prepare_process() -> None:
 
 
 def serve_stdio(pool: WorkerPool) -> bool:
-    """Serve one client over standard input and output; returns when it is gone, and whether in order.
+    """Serve one client over standard input and output until it is gone; false if it left without `shutdown`.
 
-    Standard output is kept for the protocol alone: what a library prints goes to standard error.
+    Standard output is reserved for the protocol: output of libraries goes to standard error.
     """
     prepare_process()
     stdout, sys.stdout = sys.stdout.buffer, sys.stderr
@@ -63,17 +67,17 @@ def serve_stdio(pool: WorkerPool) -> bool:
 
 
 async def _serve_pipes(pool: WorkerPool, source: int, writer: StdoutWriter) -> bool:
-    """Serve the client that writes to the file descriptor *source*; whether it went in order.
+    """Serve the client that writes to the file descriptor *source*; returns as `serve_stdio`.
 
-    A thread reads what there is: pygls asks a thread for every line of a header, a millisecond per keystroke.
+    One thread reads all bytes. pygls would use a thread for every header line, 1 ms per keystroke.
     """
     reader = asyncio.StreamReader(limit=LONGEST_HEADER)
     Thread(target=_feed, args=(source, reader, asyncio.get_running_loop()), daemon=True).start()
-    return await _serve_client(pool, Door(), reader, writer)
+    return await _serve_client(pool, Admission(), reader, writer)
 
 
 def _feed(source: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
-    """Pass on what comes, to its end or that of the *loop*."""
+    """Pass on the bytes of *source*, until its end or the end of *loop*."""
     with contextlib.suppress(RuntimeError):
         while data := os.read(source, CHUNK):
             loop.call_soon_threadsafe(reader.feed_data, data)
@@ -83,18 +87,18 @@ def _feed(source: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEvent
 def serve_tcp(pool: WorkerPool, host: str, port: int, token: str | None = None) -> None:
     """Serve clients on a port of this machine until the process is interrupted.
 
-    Each has a session of its own; those with the same model share a worker. Only those are served that know
-    the *token*, if there is one.
+    Each client has its own session; those with the same model share a worker. With *token*, only clients that
+    send it are served.
 
     Raises:
-        OSError: The port cannot be used.
+        OSError: The port is not available.
     """
     prepare_process()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_listen(pool, host, port, Door(token)))
+        asyncio.run(_listen(pool, host, port, Admission(token)))
 
 
-async def _listen(pool: WorkerPool, host: str, port: int, door: Door) -> None:
+async def _listen(pool: WorkerPool, host: str, port: int, admission: Admission) -> None:
     connections = set[asyncio.StreamWriter]()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -103,7 +107,7 @@ async def _listen(pool: WorkerPool, host: str, port: int, door: Door) -> None:
             return
         connections.add(writer)
         try:
-            await _serve_client(pool, door, reader, writer, PATIENCE_S)
+            await _serve_client(pool, admission, reader, writer, INITIALIZE_S)
         finally:
             connections.discard(writer)
 
@@ -114,20 +118,26 @@ async def _listen(pool: WorkerPool, host: str, port: int, door: Door) -> None:
 
 
 async def _serve_client(
-    pool: WorkerPool, door: Door, reader: asyncio.StreamReader, writer: Writer, patience: float | None = None
+    pool: WorkerPool,
+    admission: Admission,
+    reader: asyncio.StreamReader,
+    writer: Writer,
+    initialize_s: float | None = None,
 ) -> bool:
-    """Serve one client till it leaves or is gone; False if it left before it said goodbye.
+    """Serve one client until it leaves or disconnects; false if it left without `shutdown`.
 
-    With *patience*, it is one of several: it must introduce itself within so many seconds, and its records
-    are also those of the server.
+    With *initialize_s*, it is one of several clients. It must send `initialize` within so many seconds, and
+    its log records also go to the server's log.
     """
     left: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-    server: FimServer = create_server(pool, door, left.set_result)
-    server.log.parent = None if patience is None else log
+    server: FimServer = create_server(pool, admission, left.set_result)
+    server.log.parent = None if initialize_s is None else log
     server.protocol.set_writer(writer)
     reading = asyncio.ensure_future(server.protocol.receive_all(reader))
     try:
-        over, _ = await asyncio.wait((reading, left), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        over, _ = await asyncio.wait(
+            (reading, left), timeout=initialize_s, return_when=asyncio.FIRST_COMPLETED
+        )
         if not over and server.protocol.is_admitted:
             await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -135,10 +145,45 @@ async def _serve_client(
         await asyncio.wait((reading,))
         error = None if reading.cancelled() else reading.exception()
         if error is not None:
-            log.info("a client is gone (%s)", error)
+            log.info("a client disconnected (%s)", error)
         server.protocol.writer = None
         if server.protocol.is_admitted:
-            door.leave()
+            admission.leave()
         await server.end()
         writer.close()
     return not left.done() or left.result()
+
+
+ExceptionInfo: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+_SECOND_REPORT = "Unable to deserialize message"
+
+
+class PlainHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generic for the type checker only
+    """Writes records to standard error, but only one of pygls' two reports on a malformed message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))
+        self.addFilter(lambda record: not str(record.msg).startswith(_SECOND_REPORT))
+
+
+class PlainFormatter(logging.Formatter):
+    """The standard formatter, except for faults in a client's message: these get no traceback."""
+
+    def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802 - logging's name
+        """The faults of a client's message, one on each line; a traceback for errors of this program."""
+        error = ei[1]
+        if isinstance(error, JsonRpcException):
+            cause = error.__cause__
+            faults = transform_error(cause) if isinstance(cause, ClassValidationError) else [str(error)]
+            return "\n".join(f"  {fault}" for fault in faults)
+        return super().formatException(ei) if error is None or _is_ours(error) else f"  {error}"
+
+
+def _is_ours(error: BaseException) -> bool:
+    """True if code of this package is in the traceback of *error*."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    return any(module.startswith("fimlsp.") for module in modules)

@@ -1,1 +1,1 @@
-"""One client: its settings and folders, its requests, and what is shown at its cursors."""
+"""One client: its settings and folders, its requests, and the suggestions on its screen."""

@@ -1,6 +1,6 @@
-"""One client: its documents, its settings, its worker, and what it is told.
+"""One client: its documents, settings, worker and completions.
 
-A session lives on the event loop and never waits for the worker.
+A session runs on the event loop and never blocks for the worker.
 """
 
 from __future__ import annotations
@@ -10,24 +10,22 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from fimlsp.languages.python.checks import Check
-from fimlsp.lsp_server.documents.open_documents import Change, Documents, Rules
+from fimlsp.languages.python.versions import Check
+from fimlsp.lsp_server.documents import CompletionRules, OpenDocuments, TextChange
 from fimlsp.lsp_server.messages import AwaitNames, Load, Loading, NotReady, Ready, Request, Workspace
-from fimlsp.lsp_server.python.environments import version_of
+from fimlsp.lsp_server.options import AUTO, Settings, load_of, version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
-from fimlsp.lsp_server.session.user_grammars import UserGrammars
-from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
-from fimlsp.lsp_server.settings.options import AUTO, Settings, load_of
-from fimlsp.lsp_server.worker_client.worker_pool import TooManyWorkersError, WorkerHandle, WorkerPool
-from fimlsp.lsp_server.workspace.exclusions import exclusions
+from fimlsp.lsp_server.session.workspace_reads import UserGrammars, WorkspaceFolders
+from fimlsp.lsp_server.worker_pool import TooManyWorkersError, WorkerHandle, WorkerPool
+from fimlsp.lsp_server.workspace_files import exclusions
 
 NAMES_S = 15.0
-"""How long a client may wait for names; they come sooner unless the analysis hangs."""
+"""Time limit of the command that waits for names, in case that the analysis hangs."""
 
 
 class Session:
-    """One client. *on_status* is called when the state changes, *on_loading* while a model is loaded."""
+    """One client. *on_status* is called when the status changes, *on_loading* while a model is loading."""
 
     def __init__(
         self,
@@ -38,16 +36,16 @@ class Session:
         self.number = pool.new_client()
         self.log = logging.Logger("fimlsp.client", logging.INFO)
         self.status = StatusBoard(on_status)
-        self._folders = WorkspaceFolders(self._follow)
-        self._grammars = UserGrammars(self._follow)
-        self.documents = Documents(self.number, self._send, self._folders.python_of)
+        self._folders = WorkspaceFolders(self._apply_rules)
+        self._grammars = UserGrammars(self._apply_rules)
+        self.documents = OpenDocuments(self.number, self._send, self._folders.python_of)
         self.completer = Completer(self.documents, pool.new_request, self.status, self.log)
         self._pool = pool
         self._on_loading = on_loading
         self._settings = Settings()
 
     def start(self) -> None:
-        """Begin to use a worker with the model of the settings, unless there are too many."""
+        """Start to use a worker with the model of the settings, unless there are too many."""
         requests = self.completer.requests
         try:
             requests.worker = WorkerHandle(self._pool, load_of(self._settings), self.number, self)
@@ -59,7 +57,7 @@ class Session:
             requests.worker.join()
 
     async def close(self) -> None:
-        """Answer what is under way and leave the worker."""
+        """Answer the running requests and leave the worker."""
         requests = self.completer.requests
         requests.fail_all("the server is shutting down")
         worker, requests.worker = requests.worker, None
@@ -82,24 +80,24 @@ class Session:
         if settings.exclude != before.exclude:
             for problem in exclusions(settings.exclude).problems:
                 self.log.warning("%s", problem)
-        self._look_around()
+        self._read_workspace()
         if load_of(settings) != load_of(before):
             self.completer.forget()
             self._change_model(load_of(settings))
 
     def set_automatic(self, is_on: bool) -> None:
-        """Whether to complete while typing, until the settings say something else."""
+        """Turn automatic completion on or off, until the next settings."""
         self.completer.automatic = is_on
         self.status.automatic(is_on)
 
     def change_folders(self, added: Iterable[str], removed: Iterable[str] = ()) -> None:
-        """The editor has opened or closed folders, named by URI."""
+        """The editor opened or closed folders; both are URIs."""
         self._folders.remove(removed)
         self._folders.add(added)
-        self._look_around()
+        self._read_workspace()
 
     def reload(self) -> None:
-        """Load the model anew."""
+        """Load the model again."""
         self.completer.forget()
         requests = self.completer.requests
         if requests.worker is not None:
@@ -107,20 +105,22 @@ class Session:
         elif requests.why_no_worker is not None:
             self.start()
 
-    def _look_around(self) -> None:
-        """Find out which files may be read, which are completed, and as which Python."""
-        self._folders.look()
+    def _read_workspace(self) -> None:
+        """Update the files that may be read, the documents that are completed, and their languages."""
+        self._folders.read()
         settings = self._settings
-        self._grammars.look(dict(settings.grammars), self._folders.paths, settings.interface)
+        self._grammars.read(dict(settings.grammars), self._folders.paths, settings.interface)
         self._send(self._workspace())
-        self._follow()
+        self._apply_rules()
 
-    def _follow(self) -> None:
+    def _apply_rules(self) -> None:
         settings = self._settings
         version = None if settings.python_version == AUTO else version_of(settings.python_version)
         check: Check = "parse" if settings.check == "parse" else "compile"
         excluded = exclusions(settings.exclude)
-        self.documents.follow(Rules(settings.languages, excluded, version, check, self._grammars.found))
+        self.documents.follow(
+            CompletionRules(settings.languages, excluded, version, check, self._grammars.languages)
+        )
 
     def _workspace(self) -> Workspace:
         return Workspace(self.number, self._folders.paths, self._settings.exclude)
@@ -128,15 +128,15 @@ class Session:
     # Documents
 
     def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
-        """The editor shows a document, *cell*: of a notebook."""
+        """The editor opened a document; *cell*: of a notebook."""
         self.completer.requests.drop(uri, "the document was opened again")
         self.completer.suggestions.forget(uri)
         self.documents.open(uri, language, version, text, cell=cell)
 
-    def change(self, uri: str, version: int, changes: Sequence[Change]) -> None:
-        """The editor changed a document; a completion for the old text is stale and answered at once."""
+    def change(self, uri: str, version: int, changes: Sequence[TextChange]) -> None:
+        """The editor changed a document. A request for the old text is stale, and answered at once."""
         if self.documents.get(uri) is None:
-            self.log.warning("a change of %s is ignored: it was not opened in this server", uri)
+            self.log.warning("a change of %s is ignored: it is not open in this server", uri)
             return
         self.completer.requests.drop(uri, "the text was changed")
         suggestions, last = self.completer.suggestions, None
@@ -147,21 +147,21 @@ class Session:
         document = self.documents.find_open(uri)
         end = suggestions.completed(uri, document.text.data, last)
         if end is not None:
-            self.completer.ask_ahead(document, end)
+            self.completer.prefetch(document, end)
 
     def close_document(self, uri: str) -> None:
-        """The editor has closed a document."""
+        """The editor closed a document."""
         self.completer.requests.drop(uri, "the document was closed")
         self.completer.suggestions.forget(uri)
         self.documents.close(uri)
 
     async def names_are_known(self) -> bool:
-        """Wait until no names are being looked up, `NAMES_S` at most; whether that came."""
+        """Wait until all names are looked up, at most `NAMES_S`; false if the time is up."""
         worker = self.completer.requests.worker
         if worker is None:
             return False
         answered = asyncio.Event()
-        worker.ask(AwaitNames(self._pool.new_request()), lambda _: answered.set())
+        worker.request(AwaitNames(self._pool.new_request()), lambda _: answered.set())
         try:
             await asyncio.wait_for(answered.wait(), NAMES_S)
         except asyncio.TimeoutError:
@@ -171,7 +171,7 @@ class Session:
     # The worker
 
     def _change_model(self, load: Load) -> None:
-        """Use another model; where that cannot be, the one that there is stays."""
+        """Use another model. If that fails, the current one stays."""
         requests = self.completer.requests
         if requests.why_no_worker is not None:
             self.start()
@@ -179,7 +179,7 @@ class Session:
             try:
                 requests.worker.use(load)
             except TooManyWorkersError as error:
-                name = self.status.now.model or "the one before"
+                name = self.status.now.model or "the previous model"
                 self.worker_reported(Ready(name, f"{error}. Until then {name} is used."))
 
     def _send(self, message: Request) -> None:
@@ -188,13 +188,13 @@ class Session:
             worker.process.send(message)
 
     def worker_started(self) -> None:
-        """A process was started that knows nothing yet; a request may have come meanwhile."""
+        """A process was started: send it the documents, and requests that arrived meanwhile."""
         self._send(self._workspace())
         self.documents.send_all()
         self.completer.requests.send_all()
 
     def worker_reported(self, report: Loading | Ready | NotReady) -> None:
-        """Loading the model goes on, or has ended."""
+        """Progress or end of loading the model."""
         self.status.loading(report)
         failed = isinstance(report, NotReady) or (isinstance(report, Ready) and report.problem is not None)
         self.log.log(logging.ERROR if failed else logging.INFO, "model: %s", describe(report))
@@ -204,18 +204,18 @@ class Session:
         self._on_loading(report)
 
     def worker_ended(self, reason: str) -> None:
-        """The worker died; it is started again."""
+        """The worker died; it will be restarted."""
         self.log.error("%s", reason)
         self.completer.requests.fail_all(reason)
         self.status.worker_ended(reason)
 
     def describe(self) -> dict[str, object]:
-        """The status as it is now."""
+        """The current status."""
         return asdict(self.status.now)
 
 
 def describe(report: Loading | Ready | NotReady) -> str:
-    """A report about loading in words."""
+    """A report on loading in words."""
     match report:
         case Loading(step, percent):
             return f"{step} ({percent} %)"

@@ -1,31 +1,36 @@
-"""The state of the server for an editor's status bar: the notification `fimlsp/status`."""
+"""Status and statistics of one client, for the editor's status bar (notification `fimlsp/status`)."""
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fimlsp.lsp_server.messages import Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
-_MOST_TOLD = 2
+MOST_CHANGES_NAMED = 2
 
 State = Literal["loading", "idle", "thinking", "suggestion", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One state of the server.
+    """A status of the server.
 
-    `loading`: no model yet; *reason* says what is being done, and *percent* how much of it is. `idle`: ready;
-    a *reason* says why another model is used than was asked for. `thinking`: a completion is being made.
-    `suggestion`: one was given; a *reason* says what was assumed for it. `none`: there is no suggestion, and
-    *reason* says why. *uri* is the document that a completion is about, *model* the short name of the model
-    that is loaded, *automatic* whether there are completions while typing. As long as another model is used
-    than was asked for, *problem* says why in every state, and *missing* names the extra to be installed for
-    it, if that is why. *names* says why a completion was made without knowing which names there
-    are.
+    The meaning of *reason* depends on *state*:
+
+    - `loading`: the current step of loading the model; *percent* is done.
+    - `idle`: the problem with the configured model, if another one is used.
+    - `thinking`: always None; a completion is being made.
+    - `suggestion`: assumptions about a file that is broken elsewhere, if any.
+    - `none`: the reason for no suggestion.
+
+    *uri* is the document of the completion, *model* the short name of the loaded model, *automatic* is false
+    while only invoked completions are made. While another model than the configured one is used, *problem*
+    has the reason. *missing* is the extra to install, if that is the reason. *names* is the reason that a
+    completion was made without the names in scope.
     """
 
     state: State
@@ -40,24 +45,24 @@ class Status:
 
 
 def describe_relaxed(relaxed: Sequence[str]) -> str:
-    """One sentence for the user about what the engine assumed; *relaxed* tells at least one thing."""
-    rest = f" and {len(relaxed) - _MOST_TOLD} more" if len(relaxed) > _MOST_TOLD else ""
-    changes = f"{'; '.join(relaxed[:_MOST_TOLD])}{rest}"
+    """A sentence for the user about the engine's assumptions; *relaxed* has at least one."""
+    more = f" and {len(relaxed) - MOST_CHANGES_NAMED} more" if len(relaxed) > MOST_CHANGES_NAMED else ""
+    changes = f"{'; '.join(relaxed[:MOST_CHANGES_NAMED])}{more}"
     return f"the file is broken elsewhere; it was read with these changes: {changes}"
 
 
 class StatusBoard:
-    """Holds the current status; *tell* is called with every new one."""
+    """Holds the current status; *notify* is called with every new one."""
 
-    def __init__(self, tell: Callable[[Status], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[Status], None]) -> None:
+        self._notify = notify
         self._model: str | None = None
         self._problem: str | None = None
         self._missing: str | None = None
         self.now = Status("loading", "starting", percent=0)
 
     def loading(self, report: Loading | Ready | NotReady) -> None:
-        """A report about loading came."""
+        """The worker reported on loading."""
         self._model = self._problem = self._missing = None
         match report:
             case Loading(step, percent):
@@ -69,26 +74,26 @@ class StatusBoard:
                 self._show("none", reason)
 
     def worker_ended(self, reason: str) -> None:
-        """The worker died and is started again."""
+        """The worker died and will be restarted."""
         self._model = None
         self._show("loading", reason, percent=0)
 
     def thinking(self, uri: str) -> None:
-        """A completion is being made; where no model is loaded yet, that is said instead."""
+        """A completion is being made. While the model is loading, the status does not change."""
         if self.now.state != "loading":
             self._show("thinking", None, uri=uri)
 
     def suggestion(self, uri: str, relaxed: Sequence[str], names: str | None = None) -> None:
-        """A suggestion was given; *names* as in `Status`."""
+        """A suggestion was made; *names* as in `Status`."""
         self._show("suggestion", describe_relaxed(relaxed) if relaxed else None, uri=uri, names=names)
 
     def stale(self, uri: str) -> None:
-        """What was thought about is not wanted any more."""
+        """The running request is not needed any more."""
         if self.now.state == "thinking":
             self._show("idle", self._problem, uri=uri)
 
     def ended(self, uri: str) -> None:
-        """The suggestion that was given for a document is not shown any more."""
+        """The suggestion for a document is not shown any more."""
         if self.now.state == "suggestion" and self.now.uri == uri:
             self._show("idle", self._problem, uri=uri)
 
@@ -97,7 +102,7 @@ class StatusBoard:
         self._show("none", reason, uri=uri, names=names)
 
     def automatic(self, is_on: bool) -> None:
-        """Completions while typing were turned on or off."""
+        """Automatic completion was turned on or off."""
         if is_on != self.now.automatic:
             self._put(replace(self.now, automatic=is_on))
 
@@ -116,4 +121,70 @@ class StatusBoard:
     def _put(self, status: Status) -> None:
         if status != self.now:
             self.now = status
-            self._tell(status)
+            self._notify(status)
+
+
+MOST_LATENCIES = 1000
+MOST_REASONS = 100
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Counts since the start of the client, in memory only. Latencies are in milliseconds."""
+
+    requests: int = 0
+    shown: int = 0
+    accepted: int = 0
+    accepted_partly: int = 0
+    accepted_characters: int = 0
+    typed_through: int = 0
+    dismissed: int = 0
+    cached: int = 0
+    prefetched: int = 0
+    tokens: int = 0
+    rejected_tokens: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    model_latencies: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LATENCIES))
+    reuse_latencies: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LATENCIES))
+
+    def add_acceptance(self, text: bytes, *, partly: bool = False) -> None:
+        """The user accepted *text*, as a whole or a part of it."""
+        self.accepted_characters += len(text.decode(errors="replace"))
+        self.accepted_partly += partly
+        self.accepted += not partly
+
+    def add_reason(self, reason: str) -> None:
+        """A request had no suggestion."""
+        is_new = reason not in self.reasons and len(self.reasons) >= MOST_REASONS
+        self.reasons["other reasons" if is_new else reason] += 1
+
+    def to_json(self) -> dict[str, object]:
+        """All counts, and median and tail of the latencies."""
+        return {
+            "requests": self.requests,
+            "shown": self.shown,
+            "accepted": self.accepted,
+            "acceptedPartly": self.accepted_partly,
+            "acceptedCharacters": self.accepted_characters,
+            "typedThrough": self.typed_through,
+            "dismissed": self.dismissed,
+            "cached": self.cached,
+            "prefetched": self.prefetched,
+            "tokens": self.tokens,
+            "rejectedTokens": self.rejected_tokens,
+            "noSuggestion": dict(self.reasons.most_common()),
+            "latencyMs": {
+                "model": latency_summary(self.model_latencies),
+                "reused": latency_summary(self.reuse_latencies),
+            },
+        }
+
+
+def latency_summary(latencies: Sequence[float]) -> dict[str, float | int | None]:
+    """Count, median and 95th percentile of *latencies*; null where there are none."""
+    ordered = sorted(latencies)
+
+    def at(share: float) -> float | None:
+        return round(ordered[int(share * (len(ordered) - 1))], 1) if ordered else None
+
+    return {"count": len(ordered), "median": at(0.5), "p95": at(0.95)}

@@ -1,1 +1,1 @@
-"""The worker process: the engine at the cursor, and the model that writes within it."""
+"""The worker process: the engine's constraint at the cursor, and the model that decodes under it."""

@@ -1,6 +1,6 @@
-"""Makes completions: the engine's constraint at the cursor, and the model that writes within it.
+"""Makes completions: the engine's constraint at the cursor, and the model that decodes under it.
 
-The worker process and the command line use it. What is slow to import or to make waits until `load`.
+The worker process and the command line use it. Slow imports and tables wait until `load`.
 """
 
 from __future__ import annotations
@@ -8,30 +8,30 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fimlsp.errors import explain
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.wanted.wanted_here import wanted_here
+from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
-    NOT_SURE,
-    as_limited,
-    faults_in_words,
-    in_words,
+    NOT_CONFIDENT,
+    confident_part,
+    describe_faults,
+    describe_repairs,
     to_completion,
-    what_is_sure,
+    within_limits,
 )
-from fimlsp.lsp_server.worker.engine_documents import EngineDocuments, Entry
-from fimlsp.lsp_server.worker.names import Names, NamesHere
-from fimlsp.lsp_server.worker.other_files import Beside, OtherFiles
+from fimlsp.lsp_server.worker.engine_documents import DocumentEntry, EngineDocuments
+from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
+from fimlsp.lsp_server.worker.other_files import OtherFileContext, OtherFiles
 from fimlsp.models.errors import ModelError
-from fimlsp.models.served.http.address import is_address
-from fimlsp.models.served.http.failures import ServerError
-from fimlsp.quotient.engine import Constraint, EditedDocument, Engine
+from fimlsp.models.remote.address import is_address
+from fimlsp.models.remote.errors import ServerError
+from fimlsp.quotient.engine import Constraint, Document, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.states.protocol import State
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from fimlsp.languages.python.names.preference import NamePreference
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
-    from fimlsp.models.networks.precedents import Precedents
     from fimlsp.models.protocols import Preference
     from fimlsp.quotient.language.editor_policy import EditorPolicy
 
@@ -52,55 +52,127 @@ PRECISIONS: Mapping[str | None, Mapping[str, int]] = {None: {}, "int8": {"bits":
 """The option `precision` as arguments of `load_model`; all other values are types of numbers."""
 
 GRAMMAR_PERCENT = 40
-"""How much of loading is done when the grammar is there and the model comes next."""
+"""Progress of loading after the grammar, before the model."""
 
-TOO_SLOW = "the model has not answered within {} ms (option deadlineMs)"
+TOO_SLOW = "the model did not answer within {} ms (option deadlineMs)"
 
 SLOW_IN_A_ROW = 3
-"""After this many requests in a row that were too slow, a server counts as failing."""
+"""After so many slow requests in a row, a model server counts as failed."""
 
-ONLY_ESCAPES = "only a text that closes this bracket and opens another would connect (option contextEscape)"
+ONLY_ESCAPES = "only a text that leaves the bracket at the cursor connects (option contextEscape)"
 
-KNOWS_PYTHON_ONLY = "the bundled model knows Python only, so choose another one (option model)"
+PYTHON_ONLY = "the bundled model is trained on Python only; choose another one (option model)"
 
-TAKES_TOO_LONG = "reading the text around the cursor takes longer than the time limit (option deadlineMs)"
+CONTEXT_TOO_SLOW = "parsing the text around the cursor takes longer than the time limit (option deadlineMs)"
 
 DEADLINE_SHARE_KEPT = 0.25
-"""The share of its time limit that a request keeps for decoding, however long it had to wait."""
+"""The minimum share of its time limit for a request that had to wait."""
 
-CHOOSING_S = 0.5
-"""What the engine may take to judge what was written, even when the time of the request is up."""
+SELECTION_S = 0.5
+"""Time limit for the selection among the decoded texts, even after the deadline."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
-    """A function of the share of the weights that is loaded; it gives *report* each new per cent once."""
+    """A function of the loaded share of the weights, which calls *report* once for each new percent."""
     last = GRAMMAR_PERCENT
 
-    def tell(share: float) -> None:
+    def report_share(share: float) -> None:
         nonlocal last
         percent = int(GRAMMAR_PERCENT + (100 - GRAMMAR_PERCENT) * share)
         if percent > last:
             last = percent
             report(percent)
 
-    return tell
+    return report_share
 
 
-class Cursor(NamedTuple):
-    """The text on both sides of a cursor, and what may stand there."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A request and everything that its completion depends on.
 
+    *constraint* allows the middles between *left* and *right* that start with the state *start*. *unread*
+    describes a part of the text that the grammar does not cover, if there is one.
+    """
+
+    request: Complete
+    entry: DocumentEntry
+    model: FimModel
+    names: NamesAtCursor | None
+    others: OtherFileContext
+    constraint: Constraint
     left: bytes
     right: bytes
     start: State
+    unread: str | None
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the request."""
+        return self.request.limits
+
+    @property
+    def policy(self) -> EditorPolicy:
+        """The policy of the document's language."""
+        return self.entry.policy
+
+    @property
+    def preference(self) -> NamePreference | None:
+        """The preference for names in scope."""
+        return None if self.names is None else self.names.preference
+
+    def decode(self, should_stop: Callable[[], bool]) -> Sequence[Middle]:
+        """The best middles, at least one."""
+        from fimlsp.models.completion import complete_many
+
+        model, others = self.model, self.others
+        has_missing_names = self.names is not None and model.uses_buffer
+        return complete_many(
+            model,
+            self.left,
+            self.right,
+            self.start,
+            self._settings(),
+            should_stop,
+            neighbours=others.neighbours,
+            path=others.path,
+            comment=self.policy.comment,
+            elsewhere=others.elsewhere,
+            wanted=missing_at_cursor(self.left, self.right, self.start, self.entry.real_path, others.imports)
+            if has_missing_names
+            else None,
+        )
+
+    def _settings(self) -> DecodeSettings:
+        limits = self.limits
+        least_total = self.model.acceptance.least_total(limits.confidence) if limits.confidence else -inf
+        return decode_settings(
+            limits,
+            self.left,
+            self.right,
+            seconds_left(limits, self.request),
+            self.policy,
+            least_total=least_total,
+            preference=self.preference,
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """The changes of the text that the constraint has assumed by now, in words."""
+        data = self.left + self.right
+        relaxed = describe_repairs(data, self.constraint.relaxed) + ((self.unread,) if self.unread else ())
+        return relaxed + describe_faults(data, self.constraint.ignored)
+
+    def to_completion(self, middles: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
+        """The completion with *middles*, at least one, under the assumptions *relaxed*."""
+        return to_completion(middles, relaxed, self.left, self.right, self.start, self.policy)
 
 
 class Backend:
-    """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.Backend`.
+    """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.BackendProtocol`.
 
-    *names* looks up the names at cursors; without it, nothing is known of them.
+    *names* looks up the names in scope at cursors; without it, they are unknown.
     """
 
-    def __init__(self, names: Names | None = None) -> None:
+    def __init__(self, names: NameLookup | None = None) -> None:
         self._names = names
         self.documents = EngineDocuments(Engine, names)
         self.open, self.edit = self.documents.open, self.documents.edit
@@ -113,23 +185,23 @@ class Backend:
 
     @property
     def model(self) -> FimModel | None:
-        """The model that was loaded last."""
+        """The loaded model."""
         return self._model
 
     def load(self, load: Load, report: Callable[[str, int], None]) -> str:
-        """Load a model; its short name.
+        """Load a model; returns its short name.
 
         Raises:
-            fimlsp.models.errors.ModelError: It cannot be used; the message says what to do.
+            fimlsp.models.errors.ModelError: It cannot be used; the message has a remedy.
         """
         self._model = None
         try:
-            report("reading the grammar of Python", 0)
+            report("loading the Python grammar", 0)
             self.documents.engine(Python())
             step = f"loading {load.model or 'the bundled model'}"
             report(step, GRAMMAR_PERCENT)
-            telling = distinct_percents(lambda percent: report(step, percent))
-            self._model = loaded(load, telling)
+            on_progress = distinct_percents(lambda percent: report(step, percent))
+            self._model = open_model(load, on_progress)
             self._loaded = load
         except Exception as error:
             problem = explain(error, "loading the model", log)
@@ -140,20 +212,20 @@ class Backend:
         return self._model.name
 
     def is_there(self, load: Load) -> bool:
-        """Whether the server of a model answers; true of a model that needs none."""
-        from fimlsp.models.served.connecting.which_server import answers
+        """True if the server of a model answers, or the model needs none."""
+        from fimlsp.models.remote.open_model import is_ready
 
-        return load.model is None or not is_address(load.model) or answers(load.model, load.api_key_variable)
+        return load.model is None or not is_address(load.model) or is_ready(load.model, load.api_key_variable)
 
     def enter(self, workspace: Workspace) -> None:
-        """Take in which files may be read for a client."""
+        """Set the files that may be read for a client."""
         if self._names is not None:
             self._names.enter(workspace)
         self._forget(workspace.client)
         self._other_files[workspace.client] = OtherFiles(workspace)
 
     def leave(self, client: int) -> None:
-        """Forget all that belongs to a client."""
+        """Drop everything of a client."""
         self.documents.leave(client)
         self._forget(client)
 
@@ -162,34 +234,35 @@ class Backend:
             files.end()
 
     def prepare(self) -> bool:
-        """Parse a piece of the document touched last, unless that is done; whether there was work."""
+        """Parse a piece of the newest document; false if there is nothing left to parse."""
         newest = self.documents.newest()
-        return newest is not None and not self._is_strange(newest) and self.documents.prepare_newest()
+        return newest is not None and not self._is_untrained(newest) and self.documents.prepare_newest()
 
-    def has_names(self, tell: Callable[[], None]) -> bool:
-        """Whether no names are being looked up; if some are, *tell* is called later, by another thread."""
-        return self._names is None or self._names.are_looked_up(tell)
+    def has_names(self, when_done: Callable[[], None]) -> bool:
+        """True if all names are looked up; otherwise *when_done* is called later, by another thread."""
+        return self._names is None or self._names.are_looked_up(when_done)
 
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
-        """Write middles for the cursor of *request*; they are complete, or there is none and a reason.
+        """The completion at the cursor of *request*: complete middles, or a reason for none.
 
-        The engine stops soon after *should_stop* has become true or the request's time is up. What it has
-        read by then is kept.
+        The engine stops soon after *should_stop* returns true or the request's time is up. The contexts that
+        it has parsed by then are kept.
         """
         entry = self.documents.find(request.document)
         if entry is None or entry.version != request.version:
             return Completion(reason="the text was changed")
         if self._model is None:
             return Completion(reason=self._why_no_model)
-        if request.limits.confidence and self._is_strange(entry):
-            return Completion(reason=KNOWS_PYTHON_ONLY, final=True)
+        if request.limits.confidence and self._is_untrained(entry):
+            return Completion(reason=PYTHON_ONLY, final=True)
         names = self.documents.names_at(request.document, request.offset)
         try:
             with interruptible(should_stop):
-                answer = self._write(self._model, request, entry, names, should_stop)
+                job = self._job(self._model, request, entry, names)
+                answer = job if isinstance(job, Completion) else self._decode(job, should_stop)
         except Interrupted:
             self.documents.read_on(request.document)
-            return Completion(reason="cancelled" if should_stop() else TAKES_TOO_LONG)
+            return Completion(reason="cancelled" if should_stop() else CONTEXT_TOO_SLOW)
         except GrammarError as error:
             return Completion(reason=str(error), final=True)
         except Exception:
@@ -200,64 +273,38 @@ class Backend:
         self._names.learn(request.document, names)
         return replace(answer, unknown_names=names.problem)
 
-    def _is_strange(self, entry: Entry) -> bool:
-        """Whether the model has never seen the language of a document; by hand it may still be tried."""
+    def _is_untrained(self, entry: DocumentEntry) -> bool:
+        """True if the model was not trained on a document's language; it still makes invoked completions."""
         return self._loaded is not None and not self._loaded.model and not entry.is_python
 
-    def _write(
-        self,
-        model: FimModel,
-        request: Complete,
-        entry: Entry,
-        names: NamesHere | None,
-        should_stop: Callable[[], bool],
-    ) -> Completion:
-        from fimlsp.models.completion import complete_many
-
-        limits, policy = request.limits, entry.policy
-        document = self.documents.document(request.document)
-        constraint = self._constraint(document, request)
-        beyond = (
-            entry.grammar.not_read(document.data) if constraint.relaxed or constraint.start is None else None
-        )
-        if constraint.start is None:
-            return Completion(reason=beyond or cannot_connect(limits), final=True)
-        cursor = Cursor(document.data[: request.offset], document.data[request.offset :], constraint.start)
-        beside = self._beside(model, request, entry) if limits.neighbour_tokens else Beside()
-        written = complete_many(
-            model,
-            *cursor,
-            decode_settings(
-                limits,
-                cursor.left,
-                cursor.right,
-                seconds_left(limits, request),
-                policy,
-                least_total=model.acceptance.least_total(limits.confidence) if limits.confidence else -inf,
-                preference=None if names is None else names.preference,
-            ),
-            should_stop,
-            neighbours=beside.neighbours,
-            path=beside.path,
-            comment=policy.comment,
-            elsewhere=beside.elsewhere,
-            wanted=wanted_here(*cursor, entry.real_path, beside.imports)
-            if names and model.uses_buffer
-            else None,
-        )
+    def _decode(self, job: Job, should_stop: Callable[[], bool]) -> Completion:
+        written = job.decode(should_stop)
         if is_too_slow(written):
-            return self._too_slow(model, limits)
+            return self._too_slow(job.model, job.limits)
         self._slow = 0
-        relaxed = in_words(document.data, constraint.relaxed) + ((beyond,) if beyond else ())
-        relaxed += faults_in_words(document.data, constraint.ignored)
-        with interruptible(time_limit(CHOOSING_S)):
-            answer = self._chosen(written, request, entry, model, cursor, relaxed, names, beside.elsewhere)
-        if answer.reason is not None and self._is_strange(entry):
-            return replace(answer, reason=f"{answer.reason}; {KNOWS_PYTHON_ONLY}")
+        relaxed = job.assumptions()
+        with interruptible(time_limit(SELECTION_S)):
+            answer = self._select(job, written, relaxed)
+        if answer.reason is not None and self._is_untrained(job.entry):
+            return replace(answer, reason=f"{answer.reason}; {PYTHON_ONLY}")
         return answer
 
-    def _constraint(self, document: EditedDocument, request: Complete) -> Constraint:
-        """What may stand at the cursor of *request*."""
+    def _job(
+        self, model: FimModel, request: Complete, entry: DocumentEntry, names: NamesAtCursor | None
+    ) -> Job | Completion:
+        """The job of *request*, or the completion if no middle connects."""
+        document = self.documents.document(request.document)
+        constraint = self._constraint(document, request)
+        start, data = constraint.start, document.data
+        unread = entry.grammar.exceeded_limit(data) if constraint.relaxed or start is None else None
+        if start is None:
+            return Completion(reason=unread or cannot_connect(request.limits), final=True)
+        left, right = data[: request.offset], data[request.offset :]
+        others = self._other_file_context(model, request, entry)
+        return Job(request, entry, model, names, others, constraint, left, right, start, unread)
+
+    def _constraint(self, document: Document, request: Complete) -> Constraint:
+        """The constraint on middles at the cursor of *request*."""
         limits = request.limits
         with interruptible(time_limit(seconds_left(limits, request))):
             return document.middle(
@@ -267,68 +314,61 @@ class Backend:
                 may_escape=limits.context_escape,
             )
 
-    def _beside(self, model: FimModel, request: Complete, entry: Entry) -> Beside:
+    def _other_file_context(
+        self, model: FimModel, request: Complete, entry: DocumentEntry
+    ) -> OtherFileContext:
+        if not request.limits.neighbour_tokens:
+            return OtherFileContext()
         files = self._other_files.get(request.document.client) or OtherFiles()
         others = self.documents.others(request.document)
-        return files.beside(model, entry, others, request.limits.neighbour_tokens)
+        return files.context(model, entry, others, request.limits.neighbour_tokens)
 
-    def _chosen(
-        self,
-        written: Sequence[Middle],
-        request: Complete,
-        entry: Entry,
-        model: FimModel,
-        cursor: Cursor,
-        relaxed: tuple[str, ...],
-        names: NamesHere | None,
-        elsewhere: Precedents | None,
-    ) -> Completion:
-        """What the editor is told of the middles *written* for *request*."""
-        limits, policy = request.limits, entry.policy
-        left, right, start = cursor
-        allowed = as_limited(written, limits, start, policy)
+    def _select(self, job: Job, written: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
+        """The completion with the best of the middles *written* under the assumptions *relaxed*."""
+        limits = job.limits
+        allowed = within_limits(written, limits, job.start, job.policy)
         if not allowed:
-            answer = to_completion(written[:1], relaxed, left, right, start, policy)
-            return replace(answer, texts=(), reason=ONLY_ESCAPES)
+            return replace(job.to_completion(written[:1], relaxed), texts=(), reason=ONLY_ESCAPES)
         if not limits.confidence or allowed[0].stop_reason == "cancelled":
-            return to_completion(allowed, relaxed, left, right, start, policy)
-        sure = what_is_sure(
+            return job.to_completion(allowed, relaxed)
+        confident = confident_part(
             allowed[0],
-            *self.documents.around(request.document, request.offset),
-            start,
-            model.acceptance,
+            *self.documents.around(job.request.document, job.request.offset),
+            job.start,
+            job.model.acceptance,
             limits,
-            policy,
-            preference=None if names is None else names.preference,
-            elsewhere=elsewhere,
+            job.policy,
+            preference=job.preference,
+            elsewhere=job.others.elsewhere,
         )
-        if sure is not None:
-            cut = replace(allowed[0], text=sure.inserted, complete=True)
-            answer = to_completion([cut], relaxed, left, right, start, policy)
-            is_whole = answer.text.encode() == sure.inserted
-            return replace(answer, closing=sure.closing.decode() if is_whole else "")
-        answer = to_completion(allowed, relaxed, left, right, start, policy)
-        is_cut_short = allowed[0].stop_reason == "unsure"
-        return replace(answer, texts=(), reason=NOT_SURE if is_cut_short else answer.reason or NOT_SURE)
+        if confident is None:
+            answer = job.to_completion(allowed, relaxed)
+            is_cut_short = allowed[0].stop_reason == "unsure"
+            reason = NOT_CONFIDENT if is_cut_short else answer.reason or NOT_CONFIDENT
+            return replace(answer, texts=(), reason=reason)
+        cut = replace(allowed[0], text=confident.inserted, complete=True)
+        answer = job.to_completion([cut], relaxed)
+        is_whole = answer.text.encode() == confident.inserted
+        return replace(answer, closing=confident.closing.decode() if is_whole else "")
 
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
-        """The answer where there was no time for one token.
+        """The completion if the time was up before the first token.
 
         Raises:
-            ServerError: that happened several times in a row.
+            ServerError: After several times in a row.
         """
         self._slow += 1
         if self._slow >= SLOW_IN_A_ROW:
             self._slow = 0
             raise ServerError(
-                f"{model.name} was too slow {SLOW_IN_A_ROW} times in a row; look what else its server does, "
-                f"use a smaller model, or allow more time (option deadlineMs)."
+                f"{model.name} was too slow {SLOW_IN_A_ROW} times in a row. Check the load of its server, "
+                f"use a smaller model, or increase option deadlineMs."
             )
         return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
 
 
-def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
-    """The model of *load*; *tell* hears which share of its weights is there."""
+def open_model(load: Load, on_progress: Callable[[float], None]) -> FimModel:
+    """The model of *load*; *on_progress* receives the loaded share of its weights."""
     from fimlsp.models.loading import load_model
     from fimlsp.models.networks.torch.threads import default_threads
 
@@ -344,15 +384,15 @@ def loaded(load: Load, tell: Callable[[float], None]) -> FimModel:
         threads=load.threads or default_threads(),
         api=api,
         api_key_variable=load.api_key_variable,
-        on_progress=tell,
+        on_progress=on_progress,
         **precision,
     )
 
 
 def seconds_left(limits: Limits, request: Complete) -> float:
-    """How long *request* may still take; a share of its time even if it had to wait for longer than that."""
+    """Seconds left for *request*; at least a share of its time limit, even after a long wait."""
     deadline = limits.deadline_ms / 1000
-    return max(deadline - (time.monotonic() - request.asked_at), DEADLINE_SHARE_KEPT * deadline)
+    return max(deadline - (time.monotonic() - request.requested_at), DEADLINE_SHARE_KEPT * deadline)
 
 
 def decode_settings(
@@ -365,7 +405,7 @@ def decode_settings(
     least_total: float = -inf,
     preference: Preference | None = None,
 ) -> DecodeSettings:
-    """*limits* for the decoding loop, at the cursor between *left* and *right*, if *seconds* are left.
+    """Settings of the decoding loop between *left* and *right*, with *seconds* left.
 
     *policy* is that of the language.
     """
@@ -384,12 +424,12 @@ def decode_settings(
 
 
 def cannot_connect(limits: Limits) -> str:
-    """Why there is no text that connects, and what to do."""
+    """The reason for no connecting text."""
     if limits.relaxed_contexts:
-        return "the text around the cursor cannot be connected"
+        return "no text can connect the two sides of the cursor"
     return "the file is broken elsewhere (option relaxedContexts)"
 
 
 def is_too_slow(written: Sequence[Middle]) -> bool:
-    """Whether the time was over before the model had said anything."""
+    """True if the time was up before the first token."""
     return written[0].stop_reason == "deadline" and written[0].stop_at_start is None

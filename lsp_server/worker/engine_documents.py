@@ -1,9 +1,9 @@
-"""Keeps the editor's documents: their texts, the engine's documents of those in use, and names at cursors.
+"""The worker's copy of the editor's documents: texts, engine documents of those in use, names at cursors.
 
-A document's contexts cost about 0.002 ms per character to make and 0.1 KB to hold (benchmarks/engine.py), an
-edit afterwards almost nothing. So they are made when a document is asked about, or in idle time for the one
-touched last; the least recently used are dropped when all together grow too large. The text itself is always
-kept. The names where the cursor will be are looked up at each edit, beside all other work.
+The contexts of a document take about 0.002 ms per character to make and 0.1 KB to store
+(benchmarks/engine.py); an edit afterwards is nearly free. They are made for the first request, or in idle
+time for the newest document. The least recently used ones are dropped above a total size; texts are always
+kept. Each edit starts the look-up of names at the new cursor, in another process.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from pathlib import Path
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.questions import MOST_BYTES as MOST_ANALYSED
 from fimlsp.lexing.interruption import Interrupted
-from fimlsp.lsp_server.documents.uris import is_cell, path_of
 from fimlsp.lsp_server.messages import DocumentId
-from fimlsp.lsp_server.worker.names import Names, NamesHere
+from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
+from fimlsp.lsp_server.workspace_files import is_cell, path_of
 from fimlsp.quotient.contexts.replacement import Replacement
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 MOST_BYTES = 2_000_000
-"""Bytes of all texts that have engine documents at the same time; the newest always has one."""
+"""Bytes of all texts with engine documents; the newest text always has one."""
 
 STEP = 2_000
-"""Bytes whose contexts are made in one piece of idle work, about 4 ms; requests are answered in between."""
+"""Bytes parsed in one piece of idle work, about 4 ms; requests are answered in between."""
 
 
 @dataclass(slots=True)
-class Entry:
-    """A document: its text, the engine's document if that is in use, where it was edited last.
+class DocumentEntry:
+    """A document: its text, the engine's document if it is in use, and the offset of its last edit.
 
-    *path* is that of its file, if it has one; of a cell (*is_cell*), of its notebook. *policy* is that of its
+    *path* is its file, if it has one, or the notebook of a cell (*is_cell*). *policy* is that of its
     language.
     """
 
@@ -46,50 +46,52 @@ class Entry:
     data: bytes
     grammar: Language
     policy: EditorPolicy
-    document: EditedDocument | None = None
+    document: Document | None = None
     steps: Iterator[int] | None = None
     edited_at: int | None = None
 
     @property
     def real_path(self) -> Path | None:
-        """Where *path* leads to."""
+        """*path* without links."""
         return None if self.path is None else self.path.resolve()
 
     @property
     def is_python(self) -> bool:
-        """Whether what is known of Python's names, imports and outlines says anything of the document."""
+        """True if Python's names, imports and outlines apply to the document."""
         return isinstance(self.grammar, Python)
 
 
 class EngineDocuments:
-    """The open documents by name, the least recently touched first.
+    """The open documents by id, the least recently used first.
 
-    *make_engine* is called for each language when it is first used. *names* looks up the names at cursors, in
-    a cell with those above it; without it, nothing is known of them.
+    *make_engine* is called for the first use of each language. *names* looks up the names in scope at
+    cursors, for a cell including those of the cells above; without it, they are unknown.
     """
 
-    def __init__(self, make_engine: Callable[[Language], Engine], names: Names | None = None) -> None:
+    def __init__(self, make_engine: Callable[[Language], Engine], names: NameLookup | None = None) -> None:
         self._make_engine = make_engine
         self._names = names
         self._engines: dict[Language, Engine] = {}
-        self._entries: OrderedDict[DocumentId, Entry] = OrderedDict()
+        self._entries: OrderedDict[DocumentId, DocumentEntry] = OrderedDict()
 
     def engine(self, grammar: Language) -> Engine:
-        """The engine of a language: reads the grammar's tables, or makes them in a few seconds."""
+        """The engine of a language. Its tables are loaded from the cache, or made in a few seconds."""
         if grammar not in self._engines:
             self._engines[grammar] = self._make_engine(grammar)
         return self._engines[grammar]
 
     def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
-        """Take a document in."""
-        entry = Entry(path_of(document.uri), is_cell(document.uri), version, data, grammar, grammar.editor)
+        """Add a document."""
+        entry = DocumentEntry(
+            path_of(document.uri), is_cell(document.uri), version, data, grammar, grammar.editor
+        )
         self._entries[document] = entry
         self._entries.move_to_end(document)
         if self._names is not None:
-            self._look(self._names, document, entry, 0)
+            self._look_up_names(self._names, document, entry, 0)
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
-        """Edit a document, which makes *version* of it. O(len(data)) for one copy.
+        """Edit a document; the result is *version*. O(len(data)) for one copy.
 
         Raises:
             KeyError: It is not open.
@@ -107,47 +109,49 @@ class EngineDocuments:
         finally:
             entry.data = replacement.applied_to(entry.data) if entry.document is None else entry.document.data
         if self._names is not None:
-            self._look(self._names, document, entry, replacement.start + len(replacement.text))
+            self._look_up_names(self._names, document, entry, replacement.start + len(replacement.text))
 
     def close(self, document: DocumentId) -> None:
-        """Forget a document."""
+        """Drop a document."""
         self._entries.pop(document, None)
         if self._names is not None:
             self._names.close(document)
 
     def leave(self, client: int) -> None:
-        """Forget all that belongs to a client."""
+        """Drop all documents of a client."""
         for name in [name for name in self._entries if name.client == client]:
             del self._entries[name]
         if self._names is not None:
             self._names.leave(client)
 
-    def _look(self, names: Names, document: DocumentId, entry: Entry, offset: int) -> None:
-        """Begin to look up the *names* at *offset*, where the cursor will be."""
+    def _look_up_names(
+        self, names: NameLookup, document: DocumentId, entry: DocumentEntry, offset: int
+    ) -> None:
+        """Start to look up the names at *offset*, the expected cursor."""
         if len(entry.data) <= MOST_ANALYSED and entry.is_python:
-            names.look(document, entry.path, *self.around(document, offset))
+            names.look_up(document, entry.path, *self.around(document, offset))
 
-    def names_at(self, document: DocumentId, offset: int) -> NamesHere | None:
-        """What is known by now of the names at *offset* of a document that is open."""
+    def names_at(self, document: DocumentId, offset: int) -> NamesAtCursor | None:
+        """The names at *offset* of an open document, as far as they are known by now."""
         entry = self._entries[document]
         if self._names is None or not entry.is_python:
             return None
         return self._names.at(document, entry.path, *self.around(document, offset))
 
-    def others(self, name: DocumentId) -> list[Entry]:
-        """The other documents of the same client, the one touched last first."""
+    def others(self, name: DocumentId) -> list[DocumentEntry]:
+        """The other documents of the same client, the most recently used first."""
         return [
             entry
             for other, entry in reversed(self._entries.items())
             if other.client == name.client and other != name
         ]
 
-    def find(self, name: DocumentId) -> Entry | None:
+    def find(self, name: DocumentId) -> DocumentEntry | None:
         """The document; None if it is not open."""
         return self._entries.get(name)
 
     def around(self, name: DocumentId, offset: int) -> tuple[bytes, bytes]:
-        """What stands left and right of *offset*, in a cell behind the other cells of its notebook."""
+        """The text on both sides of *offset*; for a cell, the left one includes the other cells."""
         entry = self._entries[name]
         left, right = entry.data[:offset], entry.data[offset:]
         if entry.is_cell:
@@ -162,14 +166,14 @@ class EngineDocuments:
             left = b"\n".join([*cells, left])
         return left, right
 
-    def newest(self) -> Entry | None:
-        """The document touched last, if there is one."""
+    def newest(self) -> DocumentEntry | None:
+        """The most recently used document, if there is one."""
         return next(reversed(self._entries.values()), None)
 
     def prepare_newest(self) -> bool:
-        """Make some contexts of the document touched last, if they are not there; whether there was work.
+        """Make some missing contexts of the most recently used document; false if none are missing.
 
-        If that is interrupted, what was made is kept, and the next call goes on from there.
+        After an interruption, the next call continues with the contexts made so far.
         """
         if not self._entries:
             return False
@@ -177,7 +181,7 @@ class EngineDocuments:
         if entry.document is None:
             try:
                 entry.steps = preparation(self.document(name))
-            except GrammarError:  # said when a completion is asked for
+            except GrammarError:  # the next completion reports it
                 return False
         if entry.steps is None:
             return False
@@ -189,16 +193,20 @@ class EngineDocuments:
         return True
 
     def read_on(self, name: DocumentId) -> None:
-        """Let `prepare_newest` make what contexts of the document are missing."""
+        """Let `prepare_newest` make the missing contexts of the document."""
         self._entries[name].steps = preparation(self.document(name))
 
     def renew(self, name: DocumentId) -> None:
-        """Make the contexts of a document again when they are next asked for."""
+        """Drop the contexts of a document; they are made again when needed."""
         entry = self._entries[name]
         entry.document = entry.steps = None
 
-    def document(self, name: DocumentId) -> EditedDocument:
-        """The engine's document; O(len(data)) if it was not in use. KeyError if it is not open."""
+    def document(self, name: DocumentId) -> Document:
+        """The engine's document; O(len(data)) if it is not in use.
+
+        Raises:
+            KeyError: It is not open.
+        """
         entry = self._entries[name]
         self._entries.move_to_end(name)
         if entry.document is None:
@@ -207,7 +215,7 @@ class EngineDocuments:
         return entry.document
 
     def _drop_oldest(self, budget: int) -> None:
-        """Drop engine documents, oldest first, until those left have at most *budget* bytes of text."""
+        """Drop engine documents, oldest first, until the rest has at most *budget* bytes of text."""
         in_use = [entry for entry in self._entries.values() if entry.document is not None]
         total = sum(len(entry.data) for entry in in_use)
         for entry in in_use:
@@ -217,11 +225,11 @@ class EngineDocuments:
             total -= len(entry.data)
 
 
-def preparation(document: EditedDocument) -> Iterator[int]:
+def preparation(document: Document) -> Iterator[int]:
     """Makes the contexts of *document*, which may be edited meanwhile, in steps of about the same size.
 
-    Yields the offset it has reached, first forwards, then backwards; at last the whole is checked. On the way
-    back a few lines in long brackets may be left out; a question about one of them costs 2 ms more.
+    Yields its offset, first forwards, then backwards, and finally checks the whole text. On the way back, a
+    few lines in long brackets may be skipped; a request there takes 2 ms longer.
     """
     offset = 0
     document.prepare_language()

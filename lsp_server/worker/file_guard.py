@@ -1,7 +1,7 @@
-"""Starts the analysis of names in a process that may open only the files that the settings allow.
+"""Runs the analysis of names in a process that may open only the files that the settings allow.
 
-The library that reads the files of a workspace opens them by itself, so the rules of `WorkspaceFiles` are
-enforced where no library gets round them: Python's audit events. Nothing may be written, run or connected to.
+The library that analyses a workspace opens files itself, so the rules of `WorkspaceFiles` are enforced by
+Python's audit events, which no library can avoid. The process may not write files, start programs or connect.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from fimlsp.languages.python.analysis.process import serve
 from fimlsp.languages.python.analysis.questions import Question
 from fimlsp.lexing.automata.cached_files import cache_folder
-from fimlsp.lsp_server.workspace.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
+from fimlsp.lsp_server.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
 
 GUARDED_COMMAND = (
     sys.executable,
@@ -51,11 +51,11 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class FileGuard:
-    """Refuses what the process may not do, by raising an `OSError`.
+    """Raises an `OSError` for every forbidden operation.
 
     Args:
-        trusted: folders whose files may be read and run, such as the standard library.
-        scratch: the only folder in which folders may be made; nothing in them may be read or written.
+        trusted: Folders whose files may be read and run, such as the standard library.
+        scratch: The only folder in which folders may be made; files there may be neither read nor written.
     """
 
     def __init__(self, trusted: tuple[Path, ...], scratch: Path) -> None:
@@ -65,21 +65,21 @@ class FileGuard:
         self._rules: tuple[tuple[Path, ...], tuple[str, ...]] = (), ()
 
     def follow(self, question: Question) -> None:
-        """Hold to the rules of *question* from now on."""
+        """Enforce the rules of *question* from now on."""
         rules = question.folders, question.excluded
         if rules != self._rules:
             self._rules = rules
             self._files = workspace_files(tuple(map(str, question.folders)), question.excluded)
 
     def check(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Hear of an audit event.
+        """Check an audit event.
 
         Raises:
-            PermissionError: It may not be.
-            FileNotFoundError: It would read a file that may not be read.
+            PermissionError: The operation is forbidden.
+            FileNotFoundError: The file may not be read.
         """
         if event in _FORBIDDEN and not (event == "os.mkdir" and self._is_scratch(arguments[0])):
-            raise PermissionError(f"{event} is not for the analysis")
+            raise PermissionError(f"the analysis may not use {event}")
         if event == "open":
             self._check_open(*arguments[:3])
         elif event == "import" and isinstance(arguments[1], str):
@@ -88,13 +88,13 @@ class FileGuard:
             self._check_run(getattr(arguments[0], "co_filename", ""))
 
     def _check_open(self, path: object, _: object, flags: object) -> None:
-        if not isinstance(path, str | bytes):  # a descriptor that is open already
+        if not isinstance(path, str | bytes):  # an open descriptor
             return
         name = os.fsdecode(path)
         if isinstance(flags, int) and flags & _WRITING and name != os.devnull:
             raise PermissionError(f"{name} may not be written")
         if name != os.devnull and not self._is_trusted(name) and not self._may_be_read(Path(name)):
-            raise FileNotFoundError(f"{name} may not be read")  # which libraries expect sooner
+            raise FileNotFoundError(f"{name} may not be read")  # libraries handle this error
 
     def _may_be_read(self, path: Path) -> bool:
         real = self._files.permitted(path)
@@ -115,27 +115,29 @@ class FileGuard:
 
 
 def trusted_folders() -> tuple[Path, ...]:
-    """Where this Python, its packages and fimlsp itself lie."""
+    """The folders of this Python, its packages and fimlsp. In a clone, those of fimlsp are links."""
     paths = sysconfig.get_paths()
     installed = [Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return *installed, *(Path(each) for each in sys.path if each), Path(__file__).parents[2]
+    package = Path(__file__).parents[2]
+    own = [package, *(path for path in package.iterdir() if path.is_dir())]
+    return *installed, *(Path(entry) for entry in sys.path if entry), *own
 
 
 def scratch_folder() -> Path:
-    """A folder that exists: in the cache folder, or among temporary files where that cannot be.
+    """An existing folder: in the cache folder, or else among temporary files.
 
-    jedi finds nothing where it cannot make a folder for its parse trees, even if none may be kept there.
+    jedi finds no names if it cannot make a folder for its parse trees, even though it may not write there.
     """
     try:
         folder = cache_folder() / "names"
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):  # it cannot be written, or there is no home
+    except (OSError, RuntimeError):  # it is not writable, or there is no home
         return Path(tempfile.mkdtemp(prefix="fimlsp-names-"))
     return folder
 
 
 def main() -> None:
-    """Serve, with the guard."""
+    """Run the analysis under the guard."""
     scratch = scratch_folder()
     guard = FileGuard(trusted_folders(), scratch)
     sys.addaudithook(guard.check)

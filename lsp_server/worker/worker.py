@@ -1,12 +1,11 @@
-"""The main loop of the worker process: takes messages, works on them in order, and uses idle time.
+"""The main loop of the worker process: handles messages in order, and uses idle time.
 
-One thread only reads: it queues what arrives and notes a `Cancel` at once, so that a running completion sees
-it before its next model step. Everything else happens on the main thread, in the order in which it was sent.
-Whatever goes wrong with one request is logged and answered. When the server closes the pipe or is gone, the
-process ends.
+One thread only reads. It queues messages and registers a `Cancel` at once, so that a running completion stops
+before its next model step. The main thread handles all else, in the order of arrival. Errors of a request are
+logged and answered. The process ends when the server closes the pipe or dies.
 
-Standard input and output carry the messages, so they are first taken away from everything else: a library
-that prints would break the stream.
+Standard input and output carry the messages, so they are made unavailable to everything else: a library that
+prints would break the stream.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import BinaryIO, Protocol
 
 from fimlsp.errors import explain
@@ -46,70 +45,104 @@ from fimlsp.lsp_server.messages import (
     Workspace,
     read_request,
 )
-from fimlsp.lsp_server.worker.server_watch import ServerWatch
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
-from fimlsp.models.served.http.failures import ServerError
+from fimlsp.models.remote.errors import ServerError
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
+
+PAUSES_S = 1.0, 30.0
+"""First and longest pause between checks of a server; each pause doubles the one before."""
+
+
+class ServerWatch:
+    """Waits, in a thread, until a failed model server is back: calls *on_return* once *is_there* is true."""
+
+    def __init__(self, is_there: Callable[[Load], bool], on_return: Callable[[Load], None]) -> None:
+        self._is_there = is_there
+        self._on_return = on_return
+        self._ended = Event()
+        self._pause = PAUSES_S[0]
+
+    def start(self, load: Load, *, served_well: bool) -> None:
+        """Watch the server of *load* instead of any other; with short pauses if it *served_well* before."""
+        self.end()
+        ended, pause = Event(), PAUSES_S[0] if served_well else self._pause
+        self._ended, self._pause = ended, min(2 * pause, PAUSES_S[1])
+
+        def watch() -> None:
+            while not ended.wait(pause):
+                if self._is_there(load):
+                    if not ended.is_set():
+                        self._on_return(load)
+                    return
+
+        Thread(target=watch, daemon=True).start()
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._ended.set()
+
 
 log = logging.getLogger(__name__)
 
 COLLECTION_THRESHOLDS = (50_000, 1_000, 1_000)
-"""While somebody may wait, only new objects are collected, and only if they are many; all when it is quiet.
-Python's own (700, 10, 10) would walk through the engine's many small values several times per keystroke."""
+"""While a request may be waiting, only many new objects are collected; the rest in silence.
+
+Python's own (700, 10, 10) would traverse the engine's many small values several times per keystroke.
+"""
 
 PAUSE_S = 0.02
-"""Idle work begins when no message has come for this long, so that fast typing never waits for it."""
+"""Idle work starts after so many seconds without a message, so that fast typing never waits for it."""
 
 SILENCE_S = 2.0
-"""Garbage is collected when no message has come for this long, as no message can interrupt that."""
+"""Garbage is collected after so many seconds without a message, as no message can interrupt that."""
 
 ShouldStop = Callable[[], bool]
 
 
-class Backend(Protocol):
-    """The part that does the work: `fimlsp.lsp_server.worker.backend.Backend`, or a script in tests."""
+class BackendProtocol(Protocol):
+    """Engine and model: `fimlsp.lsp_server.worker.backend.Backend`, or a script in tests."""
 
     def load(self, load: Load, report: Callable[[str, int], None]) -> str:
-        """Load a model, telling *report* each step in a few words and how far it is in per cent; its name."""
+        """Load a model; returns its name. *report* receives each step in a few words, and a percentage."""
 
     def is_there(self, load: Load) -> bool:
-        """Whether the server of a model answers; true of a model that needs none. From any thread."""
+        """True if the server of a model answers, or the model needs none. Called from any thread."""
 
     def enter(self, workspace: Workspace) -> None:
-        """Take in which files may be read for a client."""
+        """Set the files that may be read for a client."""
 
     def open(self, document: DocumentId, version: int, data: bytes, grammar: Language) -> None:
-        """Take a document in."""
+        """Add a document."""
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
-        """Edit a document, which makes *version* of it."""
+        """Edit a document; the result is *version*."""
 
     def close(self, document: DocumentId) -> None:
-        """Forget a document."""
+        """Drop a document."""
 
     def leave(self, client: int) -> None:
-        """Forget all that belongs to a client."""
+        """Drop everything of a client."""
 
     def prepare(self) -> bool:
-        """Do one piece of work ahead of a request; False when there is none."""
+        """Do one piece of idle work; false if there is none."""
 
-    def has_names(self, tell: Callable[[], None]) -> bool:
-        """Whether no names are being looked up; if some are, *tell* is called later, by another thread."""
+    def has_names(self, when_done: Callable[[], None]) -> bool:
+        """True if all names are looked up; otherwise *when_done* is called later, by another thread."""
 
     def complete(self, request: Complete, should_stop: ShouldStop) -> Completion:
-        """Answer *request*, asking *should_stop* before each model step."""
+        """The completion for *request*; calls *should_stop* before each model step."""
 
 
 class Inbox:
-    """Messages in the order they came, and the requests that were cancelled meanwhile."""
+    """Messages in order of arrival, and the ids of cancelled requests."""
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[Request] = SimpleQueue()
         self._cancelled: set[int] = set()
 
     def fill(self, source: BinaryIO) -> None:
-        """Read *source* to its end, then end the process: nobody is left to answer."""
+        """Read *source* to its end, then end the process, as the server is gone."""
         while (message := read_request(source)) is not None:
             if isinstance(message, Cancel):
                 self._cancelled.add(message.id)
@@ -118,42 +151,42 @@ class Inbox:
         os._exit(0)
 
     def put(self, message: Request) -> None:
-        """Add a message as if it had come from the server."""
+        """Add a message, as if from the server."""
         self._waiting.put(message)
 
     def next(self, seconds: float | None = None) -> Request | None:
-        """The next message; None when none comes within so many *seconds*, if that is a number."""
+        """The next message; None if none arrives within so many *seconds*. Without a limit, it waits."""
         try:
             return self._waiting.get(timeout=seconds)
         except Empty:
             return None
 
     def has_message(self) -> bool:
-        """Whether a message has come that was not taken yet."""
+        """True if a message is waiting."""
         return not self._waiting.empty()
 
     def is_cancelled(self, request_id: int) -> bool:
-        """Whether the server has cancelled the request."""
+        """True if the server has cancelled the request."""
         return request_id in self._cancelled
 
     def finish(self, request_id: int) -> None:
-        """The request is answered; forget its cancellation."""
+        """The request is answered; drop its cancellation."""
         self._cancelled.discard(request_id)
 
 
 class Worker:
-    """Takes messages from *inbox*, lets *backend* work, and writes what it says to *sink*."""
+    """Handles the messages of *inbox* with *backend*, and writes reports to *sink*."""
 
-    def __init__(self, backend: Backend, inbox: Inbox, sink: BinaryIO) -> None:
+    def __init__(self, backend: BackendProtocol, inbox: Inbox, sink: BinaryIO) -> None:
         self._backend = backend
         self._inbox = inbox
         self._sink = sink
-        self._wanted = Load()
+        self._requested = Load()
         self._watch = ServerWatch(backend.is_there, inbox.put)
-        self._served_well = False  # whether the model loaded last has written something
+        self._served_well = False  # true after the first completion of the newest model
 
     def run(self) -> None:
-        """Work for ever. Idle time goes to what the backend can prepare, then to garbage."""
+        """Handle messages for ever. Idle time is used to prepare documents, then to collect garbage."""
         while True:
             message = self._inbox.next(PAUSE_S)
             while message is None and self._attempt(self.prepare):
@@ -168,7 +201,7 @@ class Worker:
                 self.handle(message)
 
     def handle(self, message: Request) -> None:
-        """Work on one *message*; whatever goes wrong is logged, and answered if somebody waits."""
+        """Handle one *message*. Errors are logged, and answered if it is a request."""
         backend = self._backend
         match message:
             case Load():
@@ -189,12 +222,12 @@ class Worker:
                 self._attempt(backend.leave, client)
 
     def _await_names(self, request: AwaitNames) -> None:
-        """Answer once no names are being looked up; if some are, *request* comes again when that is over."""
+        """Answer once all names are looked up; until then *request* is put back into the inbox."""
         if self._backend.has_names(partial(self._inbox.put, request)):
             self._send(Answer(request.id, Completion(), 0.0))
 
     def prepare(self) -> bool:
-        """Do one piece of work ahead of a request, and give it up if a message comes."""
+        """Do one piece of idle work; a message interrupts it."""
         try:
             with interruptible(self._inbox.has_message):
                 return self._backend.prepare()
@@ -202,37 +235,37 @@ class Worker:
             return True
 
     def _attempt(self, work: Callable[..., bool | None], *arguments: object) -> bool:
-        """Do *work* on a document; a failure is logged, and the next completion there will report it."""
+        """Do *work* on a document. A failure is logged, and the next completion there reports it."""
         try:
             return work(*arguments) or False
         except Exception:
-            log.exception("work on a document failed")
+            log.exception("cannot update a document")
             return False
 
     def _load(self, load: Load) -> None:
-        self._wanted = load
+        self._requested = load
         self._served_well = False
         self._watch.end()
         try:
-            name = self._backend.load(load, self._tell)
+            name = self._backend.load(load, self._report_loading)
         except Exception as error:
             missing = error.extra if isinstance(error, MissingExtraError) else None
             self._load_bundled(explain(error, "loading the model", log), missing)
             if isinstance(error, ServerError):
-                self._watch.begin(load, served_well=False)
+                self._watch.start(load, served_well=False)
         else:
             self._send(Ready(name))
 
     def _load_bundled(self, problem: str, missing: str | None = None) -> None:
-        """Load the bundled model, as the one that is wanted cannot be used; *problem* says why.
+        """Load the bundled model, because of the *problem* with the requested one.
 
-        *missing* is the extra that it needs, if that is not installed.
+        *missing* is the extra that the requested model needs, if that is the problem.
         """
-        bundled = Load(threads=self._wanted.threads)
+        bundled = Load(threads=self._requested.threads)
         name = None
-        if bundled != self._wanted:
+        if bundled != self._requested:
             try:
-                name = self._backend.load(bundled, self._tell)
+                name = self._backend.load(bundled, self._report_loading)
             except Exception as error:
                 explain(error, "loading the bundled model", log)
         if name is None:
@@ -241,11 +274,11 @@ class Worker:
             problem = f"{problem.rstrip('.')}. Until then the bundled model is used."
             self._send(Ready(name, problem, missing))
 
-    def _tell(self, step: str, percent: int) -> None:
+    def _report_loading(self, step: str, percent: int) -> None:
         self._send(Loading(step, percent))
 
     def _complete(self, request: Complete) -> None:
-        began = time.perf_counter()
+        started = time.perf_counter()
         problem = None
         try:
             completion = self._completion(request)
@@ -254,10 +287,10 @@ class Worker:
             completion = Completion(reason=problem)
         except ServerError as error:
             self._load_bundled(explain(error, "completing", log))
-            self._watch.begin(self._wanted, served_well=self._served_well)
+            self._watch.start(self._requested, served_well=self._served_well)
             completion = self._completion(request)
         self._inbox.finish(request.id)
-        self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - began)))
+        self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - started)))
         if problem is not None:
             self._load_bundled(problem)
 
@@ -280,18 +313,18 @@ class Worker:
 
 
 def collect_new_garbage() -> None:
-    """Free what is new and unused, in a pause, so that no request has to: about 1 ms."""
+    """Free new unused objects in a pause, so that no request has to: about 1 ms."""
     gc.collect(0)
 
 
 def collect_garbage() -> None:
-    """Free what is new and unused; what stays is set aside, so that this costs nothing the next time."""
+    """Free all unused objects; the others are hidden from later collections."""
     gc.collect()
     gc.freeze()
 
 
-def serve(backend: Backend) -> None:
-    """Be a worker for the process at the other end of standard input and output. Does not return."""
+def serve(backend: BackendProtocol) -> None:
+    """Run the worker for the process at the other end of standard input and output. Does not return."""
     source, sink = _claim_pipes()
     inbox = Inbox()
     Thread(target=inbox.fill, args=(source,), daemon=True).start()
@@ -299,7 +332,7 @@ def serve(backend: Backend) -> None:
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for us alone; others get the null device and standard error."""
+    """Standard input and output for the messages; libraries get the null device and standard error."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -309,11 +342,11 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main() -> None:
-    """Run the worker with the real backend. An interrupt from the keyboard is for the server to handle."""
+    """Run the worker with the real backend. The server handles interrupts from the keyboard."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
     from fimlsp.lsp_server.worker.backend import Backend as RealBackend
-    from fimlsp.lsp_server.worker.names import Names
+    from fimlsp.lsp_server.worker.names import NameLookup
 
     gc.set_threshold(*COLLECTION_THRESHOLDS)
-    serve(RealBackend(Names()))
+    serve(RealBackend(NameLookup()))

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
+    from fimlsp.models.completion import generate as generate
+    from fimlsp.models.completion import generate_many as generate_many
+    from fimlsp.models.completion import score_middle as score_middle
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
-    from fimlsp.models.generation import generate as generate
-    from fimlsp.models.generation import generate_many as generate_many
     from fimlsp.models.loading import load_model as load_model
     from fimlsp.models.masked_logits import MaskedLogits as MaskedLogits
     from fimlsp.models.masked_logits import fill_bitmask as fill_bitmask
     from fimlsp.models.masked_logits import vocabulary_of as vocabulary_of
-    from fimlsp.models.scoring import score_middle as score_middle
-    from fimlsp.quotient.engine import EditedDocument as Document
+    from fimlsp.quotient.engine import Document as Document
     from fimlsp.quotient.engine import Engine as Engine
     from fimlsp.quotient.masks.vocabulary import Vocabulary as Vocabulary
 
@@ -46,19 +46,19 @@ __all__ = [
 
 _ORIGINS = {
     "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
-    "Document": ("fimlsp.quotient.engine", "EditedDocument"),
+    "Document": ("fimlsp.quotient.engine", "Document"),
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "MaskedLogits": ("fimlsp.models.masked_logits", "MaskedLogits"),
     "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "fill_bitmask": ("fimlsp.models.masked_logits", "fill_bitmask"),
-    "generate": ("fimlsp.models.generation", "generate"),
-    "generate_many": ("fimlsp.models.generation", "generate_many"),
+    "generate": ("fimlsp.models.completion", "generate"),
+    "generate_many": ("fimlsp.models.completion", "generate_many"),
     "json": ("fimlsp.languages.json", "json"),
     "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
-    "score_middle": ("fimlsp.models.scoring", "score_middle"),
+    "score_middle": ("fimlsp.models.completion", "score_middle"),
     "vocabulary_of": ("fimlsp.models.masked_logits", "vocabulary_of"),
 }
 

@@ -9,7 +9,7 @@ CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main() -> None:
-    """Run the command line. What the encoding of the output lacks is shown by its number."""
+    """Run the command line. Characters outside the encoding of the output are escaped."""
     from fimlsp.datasets.command_line.command import calibrate, replay
     from fimlsp.lsp_server.command_line.cli import command_line
 
@@ -26,15 +26,15 @@ def main() -> None:
     except OSError as error:
         if error.errno not in CANNOT_WRITE:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python itself writes at its end
-        sys.exit(f"Error: the output cannot be written ({error.strerror}); make room, or write elsewhere.")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the flush at the end of Python
+        sys.exit(f"Error: cannot write the output: {error.strerror}. Free some space, or write elsewhere.")
 
 
 def run_beside_a_workspace() -> None:
-    """Run the command line with the working directory taken off the search path.
+    """Run the command line without the working directory in the search path.
 
     `python -m` puts that directory first. Editors start servers in the user's workspace, where a `queue.py`
-    would be imported in place of the standard library's.
+    would be imported instead of the standard library's.
     """
     del sys.path[0], sys.modules["fimlsp"]
     from fimlsp.__main__ import main

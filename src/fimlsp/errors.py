@@ -1,4 +1,4 @@
-"""The base class of every error that is written for users, and the one way to tell users about any other."""
+"""The base class of all errors that are written for users, and a sentence for all other errors."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import logging
 
 
 class UserError(Exception):
-    """Something cannot be done; the message is one sentence for the user, with the remedy."""
+    """An operation failed. The message is written for the user, and names the remedy."""
 
 
 def explain(error: BaseException, attempt: str, log: logging.Logger) -> str:
     """One sentence for the user about *error*, which ended an *attempt* such as "loading".
 
-    A `UserError` explains itself. Anything else is a fault of the program: it is logged whole, with its
-    traceback, and its text, which was not written for users, stays in the log.
+    A `UserError` has its own. Any other error is a fault of the program: it is logged with its traceback, and
+    its text is shown in the log only.
     """
     if isinstance(error, UserError):
         return str(error).strip().partition("\n")[0]

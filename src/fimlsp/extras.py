@@ -1,7 +1,7 @@
-"""The extras: parts of fimlsp that are installed only by those who need them, and how to add one.
+"""The extras of pyproject.toml: optional parts of fimlsp, and the commands that install them.
 
-They are named in pyproject.toml. The index that pip asks may have a package of the same name as this project,
-so what users are told to install are the packages that an extra stands for, never `fimlsp[...]`.
+A package index may have another package called fimlsp. So these commands name the packages of an extra, never
+`fimlsp[...]`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODULES = {
     "ray": ("ray",),
     "slua": ("lupa",),
 }
-"""The modules that each extra brings."""
+"""The modules of each extra."""
 
 _REQUIREMENT = re.compile(r"(?P<package>[^;]+);.*\bextra == ['\"](?P<extra>[^'\"]+)['\"]")
 
@@ -33,7 +33,7 @@ def missing_modules(extra: str) -> list[str]:
 
 
 def install_command(extra: str) -> str:
-    """The command that adds the packages of *extra* to the running Python's environment."""
+    """The command that installs the packages of *extra* into the running Python's environment."""
     packages = packages_of(extra) or ["-e", f".[{extra}]"]
     has_pip = find_spec("pip") is not None
     pip = (
@@ -45,7 +45,7 @@ def install_command(extra: str) -> str:
 
 
 def packages_of(extra: str) -> list[str]:
-    """The requirements of *extra*, with their bounds; empty where fimlsp runs without being installed."""
+    """The requirements of *extra*, with their bounds; empty if fimlsp is not installed."""
     try:
         requirements = metadata.requires("fimlsp") or []
     except metadata.PackageNotFoundError:
@@ -55,7 +55,7 @@ def packages_of(extra: str) -> list[str]:
 
 
 def package_version(name: str) -> str:
-    """The installed version of a package, or that it is not installed."""
+    """The installed version of a package, or `not installed`."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -65,5 +65,5 @@ def package_version(name: str) -> str:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package around it
+    except ModuleNotFoundError:  # the parent package is missing
         return False

@@ -7,20 +7,20 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 import warnings
 from pathlib import Path
 
 import pytest
 
+from ..lsp_server.waiting import HANG_GUARD_S, block_until
+
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 NEOVIMS = Path(os.environ.get("FIMLSP_NEOVIM", Path.home() / ".cache" / "fimlsp-neovim"))
-PATIENCE_S = 30
 QUIET = "vim.g.python_recommended_style = 0"  # a tab is a tab
 
 
 class Neovim:
-    """One Neovim. Files are marked texts: `<|>` is the cursor, where insert mode begins."""
+    """One Neovim. Files are marked texts: `<|>` is the cursor, where insert mode starts."""
 
     def __init__(self, executable, folder, *arguments):
         import pynvim
@@ -43,7 +43,7 @@ class Neovim:
         return self.api.exec_lua(code, *arguments)
 
     def open(self, marked, name="a.py"):
-        """Open a file and begin to insert at its cursor."""
+        """Open a file and enter insert mode at its cursor."""
         left, _, right = marked.partition("<|>")
         path = self.folder / name
         path.write_text(left + right, encoding="utf-8")
@@ -84,26 +84,25 @@ class Neovim:
         )
 
     def assert_soon(self, condition, otherwise=lambda: ""):
-        end = time.monotonic() + PATIENCE_S
-        while not condition():
-            if time.monotonic() > end:
-                messages = self.api.command_output("messages") if hasattr(self, "api") else ""
-                raise AssertionError(f"not reached; {otherwise()}\n{messages}")
-            time.sleep(0.02)
+        def state():
+            messages = self.api.command_output("messages") if hasattr(self, "api") else ""
+            return f"{otherwise()}\n{messages}"
+
+        block_until(condition, state)
 
     def heard(self):
-        """What the scripted server was asked and told."""
+        """The requests and commands that the scripted server has received."""
         code = """
             local heard
             require('fimlsp.client').execute('test.heard', {}, function(result) heard = result end)
-            vim.wait(5000, function() return heard ~= nil end, 10)
+            vim.wait(600000, function() return heard ~= nil end, 10)
             return heard"""
-        return [tuple(each) for each in self.lua(code)]
+        return [tuple(event) for event in self.lua(code)]
 
     def close(self):
         self.api.command("qall!", async_=True)
         self.api.close()
-        self.process.wait(PATIENCE_S)
+        self.process.wait(HANG_GUARD_S)
         del self.api
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -113,7 +112,7 @@ class Neovim:
 
 
 def listens(path):
-    """Whether a connection to the socket can be made."""
+    """True if the socket accepts a connection."""
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(path)) == 0
 

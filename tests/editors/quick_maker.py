@@ -1,6 +1,6 @@
-"""The maker of environments, with little waiting.
+"""The maker of environments, with short waits.
 
-pip is copied from the folder PACKAGES_WITH_PIP, not installed anew; who was killed is soon taken for dead.
+pip is copied from the folder PACKAGES_WITH_PIP instead of installed. A killed maker soon counts as dead.
 """
 
 import os

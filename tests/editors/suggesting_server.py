@@ -1,9 +1,9 @@
-"""A language server that suggests what the document says: its first line is `# ["one candidate", "another"]`.
+"""A language server with suggestions from the document: its first line is `# ["one candidate", "another"]`.
 
-It keeps the contract of fimlsp's: by hand it gives all candidates, else the first; the rest of a candidate
-that was typed in part; a snippet where the candidate has `$0`, unless only brackets behind that are left; a
-command for what is accepted; a reason in `fimlsp/status` when there is nothing. The command `test.heard`
-tells what it was asked and told.
+It behaves as fimlsp: all candidates for an invoked request, else the first; the rest of a candidate of which
+a part is typed; a snippet if the candidate has `$0`, unless only the brackets after it are left. An accepted
+candidate has a command, an empty answer has a reason in `fimlsp/status`. The command `test.heard` returns the
+received requests and commands.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from fimlsp import __version__
-from fimlsp.lsp_server.session.statistics import Statistics
+from fimlsp.lsp_server.session.status import Statistics
 
-BY_HAND = types.InlineCompletionTriggerKind.Invoked
+INVOKED = types.InlineCompletionTriggerKind.Invoked
 ACCEPT, DISMISS, TOGGLE, STATISTICS = (
     f"fimlsp.server.{name}" for name in ("accept", "dismiss", "toggle", "statistics")
 )
@@ -58,9 +58,9 @@ def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompl
     kind = params.context.trigger_kind
     document = server.workspace.get_text_document(params.text_document.uri)
     left = document.source[: document.offset_at_position(params.position)]
-    hear("asked", "by hand" if kind == BY_HAND else "automatic", left.rpartition("\n")[2])
+    hear("asked", "invoked" if kind == INVOKED else "automatic", left.rpartition("\n")[2])
     rests = rests_of(document.uri, document.source, left)
-    if kind != BY_HAND:
+    if kind != INVOKED:
         rests = rests[:1] if automatic else []
     if rests:
         tell("suggestion", uri=document.uri)
@@ -80,7 +80,7 @@ def accepting(n: int) -> types.Command:
 
 
 def rests_of(uri: str, source: str, left: str) -> list[tuple[int, str]]:
-    """What is left of each candidate where *left* ends; they begin where the first request was."""
+    """The rest of each candidate at the end of *left*; candidates start at the first request."""
     candidates = json.loads(source.partition("\n")[0].removeprefix("# "))
     typed = left.removeprefix(places.setdefault(uri, left))
     if typed == left:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ..lsp_server.waiting import HANG_GUARD_S
+
 pytestmark = pytest.mark.emacs
 
 README = (Path(__file__).parents[2] / "editors" / "README.md").read_text(encoding="utf-8")
@@ -18,7 +20,7 @@ CONFIGURATIONS = re.findall(r"```elisp\n(.*?)```", README, re.DOTALL)
 
 CONNECT = {
     "eglot": """
-        (require 'eglot) (setq eglot-sync-connect 60 eglot-connect-timeout 60)
+        (require 'eglot) (setq eglot-sync-connect t eglot-connect-timeout 600)
         {open} (call-interactively #'eglot)""",
     "lsp-mode": """
         (require 'lsp-mode) (require 'lsp-completion)
@@ -28,8 +30,8 @@ CONNECT = {
 
 COMPLETE = """
     (goto-char (point-max)) (backward-char 1)
-    (let ((before (buffer-string)) (tries 0))
-      (while (and (equal before (buffer-string)) (< (setq tries (1+ tries)) 100))
+    (let ((before (buffer-string)))
+      (while (equal before (buffer-string))
         (sleep-for 0.3)
         (ignore-errors (completion-at-point))))
     (write-region nil nil "completed")
@@ -39,7 +41,7 @@ COMPLETE = """
 @pytest.mark.parametrize("client", CONNECT)
 def test_the_configuration_completes(client, tmp_path):
     """As the whole of completion at point, as there is but one suggestion."""
-    (configuration,) = [each for each in CONFIGURATIONS if f"'{client}\n" in each]
+    (configuration,) = [block for block in CONFIGURATIONS if f"'{client}\n" in block]
     text = "def area(width, height):\n    return widt\n"
     (tmp_path / "a.py").write_text(text, encoding="utf-8")
     fimlsp = tmp_path / "bin" / "fimlsp"
@@ -57,7 +59,7 @@ def test_the_configuration_completes(client, tmp_path):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=HANG_GUARD_S,
         check=False,
     )
     assert (tmp_path / "completed").exists(), result.stderr

@@ -1,7 +1,6 @@
-"""The environments that editors make: whole or not at all, of what is locked, and told in words for users.
+"""The environments that editors make: whole or not at all, with locked versions, and errors in plain words.
 
-Where it does not matter how pip gets there, it is copied from one environment (`quick_maker.py`): ensurepip
-takes most of the time otherwise.
+Most tests copy pip from one environment (`quick_maker.py`), because ensurepip takes most of the time.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def command_for(wheel, *more, offline=True, maker=QUICK_MAKER):
 
 
 def make(wheel, *more, offline=True, maker=QUICK_MAKER, **variables):
-    """Make it; what was told, and the last of it."""
+    """Make an environment; returns all messages, and the last one."""
     done = subprocess.run(
         command_for(wheel, *more, offline=offline, maker=maker),
         capture_output=True,
@@ -144,7 +143,7 @@ def test_after_interruptions_the_next_attempt_makes_it(supplies):
 
 
 def interrupt(wheel, step, how, maker):
-    """Begin to make an environment, and end all of it at a step."""
+    """Start to make an environment, and kill all its processes at a step."""
     command = command_for(wheel, maker=maker)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     with process:
@@ -156,7 +155,7 @@ def interrupt(wheel, step, how, maker):
 
 def test_two_windows_make_one_environment(supplies):
     both = [subprocess.Popen(command_for(supplies), stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    last = [json.loads(each.communicate()[0].splitlines()[-1]) for each in both]
+    last = [json.loads(entry.communicate()[0].splitlines()[-1]) for entry in both]
     assert last[0] == last[1]
     assert len(environments(supplies)) == 1
 
@@ -219,14 +218,14 @@ def test_a_python_without_pip_says_so(supplies, tmp_path):
     hiding.mkdir()
     (hiding / "ensurepip.py").write_text("raise ImportError")
     told = make(supplies, maker=MAKER, PYTHONPATH=str(hiding))[0]
-    assert [each["unsuitable"][:31] for each in told] == ["it comes without pip and venv; "]
+    assert [entry["unsuitable"][:31] for entry in told] == ["it comes without pip and venv; "]
 
 
 @pytest.mark.parametrize("name", ["python2.7", "python3.6", "python3.8", "python3.9"])
 def test_an_old_python_says_so(name):
     version = name.removeprefix("python")
     programs = (shutil.which(name), *Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    works = [each for each in programs if each and version in version_of(each)]
+    works = [entry for entry in programs if entry and version in version_of(entry)]
     if not works:
         pytest.skip(f"there is no {name} here")
     done = subprocess.run([str(works[0]), str(MAKER)], capture_output=True, text=True, check=False)
@@ -236,7 +235,7 @@ def test_an_old_python_says_so(name):
 
 
 def version_of(program):
-    """What a Python says it is; Python 2 says so on standard error."""
+    """The output of `--version`; Python 2 writes it to standard error."""
     done = subprocess.run([str(program), "--version"], capture_output=True, text=True, check=False)
     return done.stdout + done.stderr if done.returncode == 0 else ""
 

@@ -1,7 +1,7 @@
 """The template for LSP4IJ in JetBrains' editors, and the server driven as LSP4IJ drives it.
 
-It asks with the trigger `Automatic` alone, cancels a request when the cursor has moved, and runs the command
-of what was accepted.
+LSP4IJ uses the trigger `Automatic` only, cancels a request when the cursor has moved, and runs the command of
+an accepted suggestion.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ async def wire():
 
 def test_python_files_go_to_the_server_as_python():
     mappings = TEMPLATE["languageMappings"] + TEMPLATE["fileTypeMappings"]
-    assert {each["languageId"] for each in mappings} == {"python"}
+    assert {mapping["languageId"] for mapping in mappings} == {"python"}
     assert TEMPLATE["fileTypeMappings"][0]["fileType"]["patterns"] == ["*.py", "*.pyi"]
 
 
 async def test_ghost_text_while_typing_is_accepted(wire):
-    await wire.initialize(confidence=0, deadlineMs=20_000)
+    await wire.initialize(confidence=0, deadlineMs=60_000)
     text = "def area(width, height):\n    return widt\n"
     wire.send(did_open(URI, text))
     wire.send(inline(10, URI, 1, 15, AUTOMATIC))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.models.finding.servers import PORTS
+from fimlsp.models.discovery.servers import PORTS
 from fimlsp.models.gguf_export import export_gguf
 
 from ..models.llama_cpp import serving
@@ -173,7 +173,7 @@ def test_next_and_previous_ask_for_more(neovim):
         neovim.assert_soon(lambda shown=shown: shown in neovim.screen()[1], neovim.screen)
     assert [event for event in neovim.heard() if event[0] == "asked"] == [
         ("asked", "automatic", "f("),
-        ("asked", "by hand", "f("),
+        ("asked", "invoked", "f("),
     ]
     neovim.type("<Tab>")
     neovim.assert_soon(lambda: neovim.text().endswith("\nf(three)\n"), neovim.text)
@@ -204,7 +204,7 @@ def test_by_hand_only(neovim):
     neovim.open(script("one", text="f(<|>)\n"))
     neovim.assert_shows("f(one)")
     neovim.api.command("Fimlsp toggle")
-    neovim.assert_soon(lambda: neovim.lua("return require('fimlsp').status()") == "fimlsp ✓ by hand")
+    neovim.assert_soon(lambda: neovim.lua("return require('fimlsp').status()") == "fimlsp ✓ invoked only")
     neovim.type("<Esc>a")
     neovim.assert_soon(lambda: neovim.state() == "none")
     neovim.assert_shows("f()")
@@ -217,7 +217,7 @@ def test_off_in_a_buffer_and_on_again(neovim):
     neovim.assert_shows("f(one)")
     neovim.api.command("Fimlsp buffer")
     neovim.assert_shows("f()")
-    assert neovim.lua("return require('fimlsp').status()") == "fimlsp ⊘ switched off in this buffer"
+    assert neovim.lua("return require('fimlsp').status()") == "fimlsp ⊘ off in this buffer"
     neovim.type("<Tab>")
     neovim.assert_soon(lambda: neovim.text().endswith("\nf(\t)\n"), neovim.text)
     neovim.type("<BS>")
@@ -273,7 +273,7 @@ def test_commands(neovim):
     neovim.api.command("close | Fimlsp statistics")
     neovim.assert_soon(lambda: "Suggestions " in neovim.api.current.buffer[0])
     neovim.api.command("close")
-    with pytest.raises(Exception, match="there is no :Fimlsp nonsense"):
+    with pytest.raises(Exception, match="unknown command :Fimlsp nonsense"):
         neovim.api.command("Fimlsp nonsense")
 
 
@@ -302,9 +302,9 @@ def test_names_that_were_not_known_are_told(neovim):
     late = "{ state = 'none', reason = 'not sure', names = 'they are still being looked up' }"
     neovim.lua(f"require('fimlsp.status').set({late})")
     sentence = neovim.lua("return require('fimlsp.status').sentence()")
-    assert sentence == "no suggestion: not sure. Names were not looked up: they are still being looked up"
+    assert sentence == "no suggestion: not sure. Names in scope are unknown: they are still being looked up"
     neovim.api.command("stopinsert | checkhealth fimlsp")
-    assert "names were not looked up: they are still" in "\n".join(neovim.api.current.buffer[:])
+    assert "names in scope are unknown: they are still" in "\n".join(neovim.api.current.buffer[:])
 
 
 NOWHERE = "vim.env.PATH, vim.env.VIRTUAL_ENV = '/nowhere', nil"
@@ -319,7 +319,7 @@ def test_without_a_server_one_notice_says_what_to_do(start_neovim, kind):
     neovim.api.command("edit a.py | edit b.py | startinsert")
     neovim.type("x = 1<Tab>")
     neovim.assert_soon(lambda: neovim.text() == "x = 1\t\n")
-    told = "fimlsp: no server was found: `:Fimlsp install` sets it up, or name one in setup("
+    told = "fimlsp: no server was found: `:Fimlsp install` sets it up, or set one in setup("
     assert messages(neovim).count(told) == 1
     assert neovim.lua("return require('fimlsp').status()") == "fimlsp ✗"
     assert "no server: no server was found" in neovim.lua("return require('fimlsp.status').sentence()")
@@ -340,7 +340,7 @@ def test_a_program_that_is_not_there_is_told_in_the_statusline_and_breaks_nothin
     neovim.type("x = 1<Tab>")
     neovim.assert_soon(lambda: neovim.text() == "x = 1\t\n")
     assert neovim.lua("return require('fimlsp').status()") == "fimlsp ✗"
-    assert "is no program here" in neovim.lua("return require('fimlsp.status').sentence()")
+    assert "is not an executable program" in neovim.lua("return require('fimlsp.status').sentence()")
 
 
 MAKES_AN_ENVIRONMENT = """#!/bin/sh
@@ -357,7 +357,7 @@ echo "$@" >>{told}
 
 
 def test_the_server_is_installed_and_started(start_neovim, kind, tmp_path):
-    """By the first Python that can, here a script in its place, behind one that is broken."""
+    """By the first suitable Python, here a script, after a broken one."""
     programs = tmp_path / "programs"
     programs.mkdir()
     told = tmp_path / "told"
@@ -386,7 +386,7 @@ def test_where_nothing_can_install_the_server_each_python_is_told_as_what_it_is(
     only += "return name == '/usr/bin/python3' and 0 or before(name) end end)(vim.fn.executable)"
     neovim = start_neovim("fallback", "{ cmd = { '/no/such/fimlsp' } }", only)
     neovim.api.command("silent! Fimlsp install")
-    told = "No Python was found that fimlsp runs on (python3: it is Python 3.8)"
+    told = "No suitable Python was found (python3: it is Python 3.8)"
     neovim.assert_soon(lambda: told.lower() in messages(neovim).lower(), lambda: messages(neovim))
 
 
@@ -400,7 +400,7 @@ def test_no_settings_are_an_object(neovim):
     ("options", "complaint"),
     [
         ("{ cmd = 'fimlsp' }", "the option cmd must be a table"),
-        ("{ colour = 'grey' }", "there is no option colour"),
+        ("{ colour = 'grey' }", "unknown option colour"),
         ("{ display = 'popup' }", "display must be auto, native or extmark"),
     ],
 )
@@ -419,7 +419,7 @@ def test_the_lualine_component(start_neovim):
 
 
 def test_the_real_server(start_neovim, kind):
-    """The bundled model in a real file: what is accepted parses."""
+    """The bundled model in a real file: an accepted suggestion parses."""
     command = lua_list([sys.executable, "-m", "fimlsp"])
     neovim = start_neovim(kind, f"{{ cmd = {command}, settings = {{ confidence = 0 }} }}")
     neovim.open("def area(width, height):\n    return width * h<|>\n\n\nprint(area(1, 2))\n")
@@ -503,7 +503,7 @@ def test_a_running_server_is_chosen_and_may_be_gone_for_a_while(start_neovim, ki
     neovim.type("<C-u>x = ")
     neovim.assert_soon(lambda: "bundled" in model(), status)
     sentence = neovim.lua("return require('fimlsp.status').sentence()")
-    assert f"No model server answers at 127.0.0.1:{port}" in sentence
+    assert f"Cannot reach a model server at 127.0.0.1:{port}" in sentence
     assert "!" in neovim.lua("return require('fimlsp').status()")
     with serving(gguf, port=port):
         neovim.assert_soon(lambda: "llama-server" in model(), status)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import gc
 import os
@@ -14,9 +13,11 @@ from random import Random
 import psutil
 import pytest
 
+from ..lsp_server.waiting import HANG_GUARD_S, finished
+
 SEED = os.environ.get("FIMLSP_FUZZ_SEED", "1")
-PATIENCE_S = 20
-"""For one case; most take milliseconds."""
+MOST_CPU_S = 20
+"""Processor time of one case, which does not depend on the load of the machine; most take milliseconds."""
 
 MOST_GROWTH = 1.25
 SLACK = 64 << 20
@@ -57,7 +58,7 @@ class Campaign:
         return self.process.memory_info().rss
 
     def conclude(self):
-        """Tell the figures, and fail if the second half took more memory than the first."""
+        """Print the figures, and fail if the second half took more memory than the first."""
         now = self.memory()
         early = self.early or now
         print(f"{self.name}: {self.n_cases} cases, {early >> 20} MB in the middle, {now >> 20} MB at the end")
@@ -75,7 +76,7 @@ class Campaign:
 
 
 def give_back_memory():
-    """Return what the allocator holds of freed memory; each thread has had an arena of its own."""
+    """Return freed memory to the system; each thread has had its own arena."""
     gc.collect()
     with suppress(OSError, AttributeError):  # no glibc
         ctypes.CDLL(None).malloc_trim(0)
@@ -84,19 +85,22 @@ def give_back_memory():
 def run(name, seconds, case):
     """Call *case* with random numbers for so many *seconds*. One that hangs is interrupted and fails."""
 
-    def hang(*_):
-        raise Hangs(f"no end after {PATIENCE_S} s")
+    def hang(signal_number, _frame):
+        raise Hangs(f"no end: {signal.Signals(signal_number).name}")
 
     campaign = Campaign(name, seconds)
-    before = signal.signal(signal.SIGALRM, hang)
+    before = [(number, signal.signal(number, hang)) for number in (signal.SIGALRM, signal.SIGPROF)]
     try:
         for rng in campaign.each():
-            signal.alarm(PATIENCE_S)
+            signal.setitimer(signal.ITIMER_PROF, MOST_CPU_S)
+            signal.alarm(int(HANG_GUARD_S))
             with campaign.case():
                 case(rng)
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
     campaign.conclude()
 
 
@@ -105,5 +109,5 @@ async def run_async(name, seconds, case, pid=None):
     campaign = Campaign(name, seconds, pid)
     for rng in campaign.each():
         with campaign.case():
-            await asyncio.wait_for(case(rng), PATIENCE_S)
+            await finished(case(rng))
     campaign.conclude()

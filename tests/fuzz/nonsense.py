@@ -38,7 +38,7 @@ def _changed_once(rng, tree):
         at = rng.randrange(len(tree))
         return [*tree[:at], *([] if rng.random() < 0.1 else [_changed_once(rng, tree[at])]), *tree[at + 1 :]]
     key = rng.choice(list(tree))
-    rest = {name: each for name, each in tree.items() if name != key}
+    rest = {name: child for name, child in tree.items() if name != key}
     roll = rng.random()
     if roll < 0.1:
         return rest
@@ -58,7 +58,7 @@ def damaged(rng, data):
 
 
 def put(rng, path, good):
-    """Put something at *path*: damaged content, or what is no regular file."""
+    """Put something at *path*: damaged content, or a special file."""
     kinds = [
         "damaged",
         "damaged",

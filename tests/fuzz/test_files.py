@@ -1,4 +1,4 @@
-"""What may lie on the disk: configurations, files of a workspace, cached automata, checkpoints."""
+"""Hostile files: configurations, files of a workspace, cached automata, checkpoints."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ import shutil
 import tempfile
 from pathlib import Path, PurePosixPath
 
-from fimlsp.lexing.automata.dfa import CompactDfa, compile_terminals
-from fimlsp.lexing.automata.nfa import Rule, Terminals
+from fimlsp.lexing.automata.dfa import CompactDfa, Rule, Terminals, cached, compile_terminals
 from fimlsp.lexing.automata.regex import many
-from fimlsp.lexing.automata.table_cache import cached
-from fimlsp.lsp_server.python.environments import version_of_workspace
-from fimlsp.lsp_server.settings.options import OPTIONS, Settings, load_of, resolve, unknown_names
-from fimlsp.lsp_server.worker.neighbourhood import neighbours_of
-from fimlsp.lsp_server.workspace.exclusions import exclusions
-from fimlsp.lsp_server.workspace.workspace_files import LARGEST_FILE, workspace_files
+from fimlsp.lsp_server.options import OPTIONS, Settings, load_of, resolve, unknown_names
+from fimlsp.lsp_server.session.workspace_reads import version_of_workspace
+from fimlsp.lsp_server.worker.neighbour_texts import neighbours_of
+from fimlsp.lsp_server.workspace_files import LARGEST_FILE, exclusions, workspace_files
+from fimlsp.models.checkpoints.gguf_header import read_header
+from fimlsp.models.checkpoints.gguf_model import describe_header, token_bytes
 from fimlsp.models.errors import ModelError
-from fimlsp.models.gguf.description import described, token_bytes
-from fimlsp.models.gguf.header import read_header
 from fimlsp.models.loading import load_model
 
 from ..models import gguf_files, tiny_checkpoints
@@ -76,8 +73,8 @@ def test_workspace(seconds, tmp_path):
         for place in PLACES:
             assert len(files.read(root / place) or b"") <= LARGEST_FILE
         buffer = damaged(rng, SOURCE)
-        for each in neighbours_of(root / "b" / "open.py", buffer, [], files, 512):
-            assert len(each.text) <= 4 * 512
+        for neighbour in neighbours_of(root / "b" / "open.py", buffer, [], files, 512):
+            assert len(neighbour.text) <= 4 * 512
         shutil.rmtree(root)
 
     run("workspace", seconds, case)
@@ -132,7 +129,7 @@ def test_checkpoints(seconds, tmp_path):
         for number, network in enumerate(networks)
     ]
     for source in sources:
-        load_model(str(source))  # which imports what takes its time
+        load_model(str(source))  # imports slow modules first
 
     def case(rng):
         folder = tmp_path / "checkpoint"
@@ -171,13 +168,13 @@ def test_gguf(seconds, tmp_path):
         put(rng, file, good)
         try:
             header = read_header(file, "file.gguf")
-            model = described(header, "file.gguf")
+            model = describe_header(header, "file.gguf")
             token_bytes(header)
         except ModelError as error:
             told = [str(error)]
         else:
             told = [model.name, model.architecture, model.licence, model.quantisation, model.remark or ""]
             assert model.context >= 0
-        assert not any("\n" in each or "\x1b" in each for each in told)
+        assert not any("\n" in line or "\x1b" in line for line in told)
 
     run("gguf", seconds, case)

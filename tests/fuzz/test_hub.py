@@ -1,4 +1,4 @@
-"""What a hub may answer: nothing is written outside the cache, and no more than was announced."""
+"""Hostile answers of a hub: nothing is written outside the cache, and no more than was announced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model server may answer: there is a text that connects, or one sentence that says why not."""
+"""Hostile answers of a model server: the result is a connecting text, or one sentence with a reason."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import load_model
 from fimlsp.quotient.engine import Engine
 
-from ..models.served.connecting import documented_servers
-from ..models.served.connecting.recorded import asked, listening
+from ..models.remote import documented_servers
+from ..models.remote.recorded import asked, listening
 from .campaign import for_some_seconds, run
 from .nonsense import changed, damaged, value
 
@@ -139,7 +139,7 @@ def with_changed_event(rng, body):
 
 
 def told_or_done(act):
-    """What *act* gives, None if it fails; and the sentence that it fails with, None if it does not."""
+    """The result of *act*, or None if it fails; and the sentence of its error, or None."""
     try:
         return act(), None
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""What a client may send: bytes that are no frames, and messages that make no sense."""
+"""Hostile clients: malformed frames and invalid messages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 
 from fimlsp.lsp_server.protocol.receiving import read_body
 
+from ..lsp_server.waiting import finished
 from ..lsp_server.wire import INLINE, SCRIPTED, Wire, frame
 from .campaign import for_some_seconds, run_async
 from .nonsense import changed, damaged, value
@@ -127,7 +128,7 @@ async def test_messages(seconds):
                 wire.send(frame(damaged(rng, b'{"jsonrpc": "2.0", "method": "no/such", "params": {}}')))
                 wire.send(frame(value(rng)))
         for id in asked:
-            await wire.answer(id, seconds=15)
+            await wire.answer(id)
             assert wire.counts[id] == 1
             del wire.answers[id]
         probe = f"probe {n_asked}"
@@ -137,9 +138,9 @@ async def test_messages(seconds):
         wire.send(frame(open_ | {"params": {"textDocument": document}}))
         ask = {"jsonrpc": "2.0", "id": probe, "method": INLINE}
         wire.send(frame(ask | {"params": where | {"context": {"triggerKind": 1}}}))
-        assert "items" in (await wire.answer(probe, seconds=15))["result"]
+        assert "items" in (await wire.answer(probe))["result"]
 
     await run_async("messages", seconds, case, process.pid)
     print(f"messages: {n_asked} requests, all answered once")
     await wire.leave()
-    assert await asyncio.wait_for(process.wait(), 20) == 0
+    assert await finished(process.wait()) == 0

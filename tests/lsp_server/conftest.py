@@ -11,6 +11,8 @@ import pytest
 from lsprotocol import types
 from pytest_lsp.client import make_test_lsp_client
 
+from .waiting import finished, until
+
 SCRIPTED_SERVER = [sys.executable, str(Path(__file__).with_name("scripted_server.py"))]
 SCRIPTED_WORKER = [sys.executable, str(Path(__file__).with_name("scripted_worker.py"))]
 URI = "file:///project/a.py"
@@ -44,12 +46,17 @@ class Editor:
         client.feature("fimlsp/status")(lambda status: self.statuses.append(status))
         self.registered = []
         client.feature(types.CLIENT_REGISTER_CAPABILITY)(
-            lambda params: self.registered.extend(each.method for each in params.registrations)
+            lambda params: self.registered.extend(
+                registration.method for registration in params.registrations
+            )
         )
+
+    def register(self, params):
+        self.registered.extend(registration.method for registration in params.registrations)
 
     async def initialize(self, options=None, **kwargs):
         params = types.InitializeParams(capabilities=capabilities(**kwargs), initialization_options=options)
-        return await asyncio.wait_for(self.client.initialize_session(params), 60)
+        return await finished(self.client.initialize_session(params))
 
     def open(self, marked, uri=URI, language="python"):
         left, _, right = marked.partition("<|>")
@@ -70,7 +77,7 @@ class Editor:
         )
 
     def type(self, text):
-        """Insert at the cursor (one line) and move it behind the text."""
+        """Insert at the cursor (one line) and move it after the text."""
         at = (self.position.line, self.position.character)
         self.edit(at, at, text)
         self.position = types.Position(at[0], at[1] + len(text))
@@ -84,12 +91,12 @@ class Editor:
         request = self.client.protocol.send_request_async(
             types.TEXT_DOCUMENT_INLINE_COMPLETION, params, msg_id
         )
-        return asyncio.ensure_future(asyncio.wait_for(request, 60))
+        return asyncio.ensure_future(finished(request))
 
     async def command(self, name, *arguments):
         """The result of a command of the server, `accept` say."""
         params = types.ExecuteCommandParams(f"fimlsp.server.{name}", arguments=list(arguments))
-        result = await asyncio.wait_for(self.client.workspace_execute_command_async(params), 60)
+        result = await finished(self.client.workspace_execute_command_async(params))
         return SimpleNamespace(**result) if isinstance(result, dict) else result
 
     async def suggestion(self, *args, **kwargs):
@@ -97,12 +104,8 @@ class Editor:
         items = (await self.request(*args, **kwargs)).items
         return items[0].insert_text if items else None
 
-    async def until(self, condition, seconds=60):
-        for _ in range(int(seconds / 0.02)):
-            if condition():
-                return
-            await asyncio.sleep(0.02)
-        raise AssertionError(f"not reached; last states: {self.statuses[-5:]}")
+    async def until(self, condition):
+        await until(condition, lambda: f"last states: {self.statuses[-5:]}")
 
     async def until_status(self, state, reason=""):
         """Wait for a state with these words in its reason (or, without one, in the name of the model)."""
@@ -116,7 +119,7 @@ class Editor:
         await self.until(is_there)
 
     async def until_logged(self, words):
-        """Wait for a log message with these words; it may come after the status that tells the same."""
+        """Wait for a log message with these words; it may come after the status with the same reason."""
         await self.until(lambda: any(words in log.message for log in self.client.log_messages))
 
     def last_status(self):
@@ -142,7 +145,7 @@ async def start_editor():
 
     yield start
     for client in started:
-        await asyncio.wait_for(client.shutdown_session(), 60)
+        await finished(client.shutdown_session())
         await client.stop()
 
 

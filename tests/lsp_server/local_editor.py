@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from fimlsp.lsp_server.documents.open_documents import Change
+from fimlsp.lsp_server.documents import TextChange
 from fimlsp.lsp_server.messages import (
     Answer,
     Cancel,
@@ -19,12 +19,13 @@ from fimlsp.lsp_server.messages import (
     Ready,
     Workspace,
 )
+from fimlsp.lsp_server.options import resolve
 from fimlsp.lsp_server.session.session import Session
-from fimlsp.lsp_server.settings.options import resolve
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_pool import WorkerPool
 from fimlsp.models.errors import ModelError
 
 from .scripted_worker import ScriptedBackend
+from .waiting import finished
 
 URI = "file:///project/a.py"
 
@@ -110,7 +111,7 @@ class LocalEditor:
 
     def edit(self, start, end, text, uri=URI):
         self.version += 1
-        self.session.change(uri, self.version, [Change((start, end), text)])
+        self.session.change(uri, self.version, [TextChange((start, end), text)])
 
     def type(self, text):
         here = (self.line, self.character)
@@ -119,10 +120,10 @@ class LocalEditor:
 
     def ask(self, character=None, trigger="automatic", uri=URI, line=None):
         at = self.character if character is None else character
-        return self.completer.ask(uri, self.line if line is None else line, at, trigger)
+        return self.completer.request(uri, self.line if line is None else line, at, trigger)
 
     async def offer(self, *args, **kwargs):
-        return await asyncio.wait_for(self.completer.answer(self.ask(*args, **kwargs)), 60)
+        return await finished(self.completer.result(self.ask(*args, **kwargs)))
 
     async def suggestion(self, *args, **kwargs):
         texts = (await self.offer(*args, **kwargs)).texts
@@ -142,12 +143,3 @@ class LocalPool(WorkerPool):
 
     def __init__(self):
         super().__init__([], LocalWorker)
-
-
-async def until(condition):
-    """Wait for *condition*."""
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("not reached")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fimlsp.lsp_server.protocol.serving import serve_stdio, serve_tcp
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_pool import WorkerPool
 
 WORKER = [sys.executable, str(Path(__file__).with_name("scripted_worker.py"))]
 

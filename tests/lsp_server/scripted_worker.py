@@ -1,12 +1,18 @@
-"""A worker whose engine and model are a script: what it answers is written in the document itself.
+"""A worker whose engine and model are a script: the document contains the answers.
 
-The line of the cursor decides: `# die` and `# kill` end the process, `# slow` decodes until it is told to
-stop, `# stuck` does not even then, `# raise` fails, `# nothing` has nothing to say, `# say 'a', 'b'` says
-these, `# call 'f()'` says this with the cursor in front of its last bracket, `# rest 'abc'a` says what is
-left of the text behind what was typed of it, `# told` says what it was told about the document; anything else
-is answered by the name of the model, the version and what stands around the cursor, so that a test sees which
-text the worker knows. Names are being looked up for ever if a document begins with `# names never`, and until
-the next message if it begins with `# names soon`.
+The answer depends on the cursor's line:
+
+- `# die` and `# kill` end the process.
+- `# slow` decodes until it is cancelled, `# stuck` for ever.
+- `# raise` fails, `# nothing` has no suggestion.
+- `# say 'a', 'b'` suggests these texts.
+- `# call 'f()'` suggests this text with the cursor before its last bracket.
+- `# rest 'abc'a` suggests the rest of the text after its typed part.
+- `# told` suggests the grammar, workspace and limits of the request.
+- Any other line gets the name of the model, the version and the text around the cursor.
+
+The look-up of names never ends if a document starts with `# names never`; it ends with the next message if it
+starts with `# names soon`.
 """
 
 from __future__ import annotations
@@ -77,7 +83,7 @@ class ScriptedBackend:
         return True
 
     def line(self, request):
-        """What stands left of the cursor in its line."""
+        """The text left of the cursor in its line."""
         return self.texts[request.document][1][: request.offset].rpartition(b"\n")[2]
 
     def complete(self, request: Complete, should_stop):

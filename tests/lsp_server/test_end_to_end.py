@@ -57,7 +57,7 @@ BROKEN = [
 @pytest.fixture
 async def real_editor(start_editor):
     editor = await start_editor(*SERVER)
-    await editor.initialize({"deadlineMs": 20_000, "maxTokens": 24, "minLength": 0, "confidence": 0})
+    await editor.initialize({"deadlineMs": 60_000, "maxTokens": 24, "minLength": 0, "confidence": 0})
     return editor
 
 
@@ -74,7 +74,7 @@ async def test_whatever_is_suggested_connects(real_editor):
 async def test_what_is_suggested_in_json_connects_as_json(start_editor):
     editor = await start_editor(*SERVER)
     await editor.initialize(
-        {"deadlineMs": 20_000, "maxTokens": 24, "minLength": 0, "languages": ["python", "json"]}
+        {"deadlineMs": 60_000, "maxTokens": 24, "minLength": 0, "languages": ["python", "json"]}
     )
     texts = ('{"name": <|>}', "[1, 2, <|>\n]", '{\n  "a": [{"b": "te<|>"}]\n}\n', '{"x": {<|>}, "y": 1}')
     suggested = 0
@@ -127,7 +127,7 @@ async def test_typing_with_a_request_at_every_keystroke(real_editor):
     for character in "    return width * ":
         real_editor.type(character)
         requests.append(real_editor.request())
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
     answers = await asyncio.gather(*requests)
     assert answers[-1].items, "the newest request is the one that is answered"
     for item in answers[-1].items:
@@ -162,7 +162,7 @@ async def test_neither_server_nor_worker_reaches_for_the_network(start_editor, t
     heard = tmp_path / "heard"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HEARD": str(heard)}
     editor = await start_editor(*SERVER, env=environment)
-    await editor.initialize({"deadlineMs": 20_000, "minLength": 0, "confidence": 0})
+    await editor.initialize({"deadlineMs": 60_000, "minLength": 0, "confidence": 0})
     editor.open("x = [1, <|>]\n")
     assert await editor.suggestion() is not None
     assert set(heard.read_text().splitlines()) == {"process"}

@@ -1,7 +1,7 @@
-"""Without PyTorch and transformers all works but checkpoints, which say in one sentence what to install.
+"""Without PyTorch and transformers all works but checkpoints, whose error names the packages to install.
 
 The two are hidden from the processes here and from those that they start, as if they were not installed.
-What the extra stands for is read from metadata of the tests: it does not matter how fimlsp was installed.
+The packages of the extra are read from metadata of the tests, however fimlsp was installed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from fimlsp.extras import install_command, packages_of
+
+from .waiting import HANG_GUARD_S
 
 FIMLSP = (sys.executable, "-m", "fimlsp")
 ROOT = Path(__file__).parents[2]
@@ -37,9 +39,9 @@ PACKAGES = ["torch<3,>=2.9", "transformers<6,>=5.0"]
 
 @pytest.fixture
 def remedy(monkeypatch, tmp_path):
-    """What is said where checkpoints are not installed."""
+    """The error without the packages for checkpoints."""
     monkeypatch.syspath_prepend(str(with_metadata(tmp_path / "metadata")))
-    return f"install what is missing with: {install_command('checkpoints')}"
+    return f"Install what is missing with: {install_command('checkpoints')}"
 
 
 def with_metadata(folder):
@@ -66,8 +68,8 @@ def hidden(tmp_path):
 def light(tmp_path, hidden):
     """Run `fimlsp` where the two are hidden: `light(*arguments)`."""
 
-    def run(*arguments, given=""):
-        command = [*FIMLSP, *map(str, arguments)]
+    def run(*arguments, given="", program=FIMLSP):
+        command = [*program, *map(str, arguments)]
         return subprocess.run(
             command, cwd=tmp_path, env=hidden, input=given, capture_output=True, text=True, check=False
         )
@@ -95,14 +97,24 @@ def test_replay(light, tmp_path):
 
 async def test_the_server(start_editor, hidden):
     editor = await start_editor(*FIMLSP, "--stdio", env=hidden)
-    await editor.initialize({"model": "/dev/null", "confidence": 0, "deadlineMs": 20_000})
+    await editor.initialize({"model": "/dev/null", "confidence": 0, "deadlineMs": 60_000})
     editor.open("def area(width, height):\n    return widt<|>\n")
     assert await editor.suggestion()
     assert editor.last_status().model == "bundled"
 
 
+PATIENT_DOCTOR = f"""
+import sys
+sys.argv[0] = "fimlsp"
+from fimlsp.lsp_server.command_line import doctor_command
+doctor_command.NAMES_S = {HANG_GUARD_S}
+from fimlsp.__main__ import main
+main()
+"""
+
+
 def test_doctor(light):
-    done = light("doctor")
+    done = light("doctor", program=(sys.executable, "-c", PATIENT_DOCTOR))
     assert done.returncode == 0, done.stdout
     assert "transformers " in done.stdout
     assert "not installed device: checkpoints" in done.stdout

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 
+from .waiting import connected, finished, until
+
 INLINE = "textDocument/inlineCompletion"
 
 
@@ -46,7 +48,7 @@ def did_change(uri, version, start, end, text):
 
 
 class Wire:
-    """Both directions of one connection. `answers` has what came to each request, `counts` how often.
+    """Both directions of one connection. `answers` has the answer to each request, `counts` their number.
 
     `too_early` are the methods that no client expects before `initialize` is answered.
     """
@@ -87,12 +89,12 @@ class Wire:
         elif body["method"] == "fimlsp/status":
             self.status = body["params"]
 
-    async def until(self, condition, seconds=60):
+    async def until(self, condition):
         async with self.arrived:
-            await asyncio.wait_for(self.arrived.wait_for(condition), seconds)
+            await finished(self.arrived.wait_for(condition))
 
-    async def answer(self, id, seconds=60):
-        await self.until(lambda: id in self.answers, seconds)
+    async def answer(self, id):
+        await self.until(lambda: id in self.answers)
         return self.answers[id]
 
     async def initialize(self, workspace_folders=None, **options):
@@ -105,15 +107,13 @@ class Wire:
 
     async def idle(self, model=None):
         """Wait until the server has a model, *model* if one is named, and nothing to do."""
-        await self.until(
-            lambda: self.status["state"] == "idle" and model in (None, self.status["model"]), 120
-        )
+        await self.until(lambda: self.status["state"] == "idle" and model in (None, self.status["model"]))
 
     async def leave(self):
         self.send(message("shutdown", None, "shutdown"))
         await self.answer("shutdown")
         self.send(message("exit", None))
-        await asyncio.wait_for(self.listener, 60)
+        await finished(self.listener)
         self.close()
 
     def close(self):
@@ -130,20 +130,13 @@ class TcpServer:
         self.wires = []
 
     async def connect(self):
-        for _ in range(1000):
-            with contextlib.suppress(OSError):
-                self.wires.append(Wire(*await asyncio.open_connection("127.0.0.1", self.port)))
-                return self.wires[-1]
-            await asyncio.sleep(0.02)
-        raise AssertionError("nobody listens")
+        self.wires.append(Wire(*await connected(self.port)))
+        return self.wires[-1]
 
     async def worker(self):
         """A worker process of the server, once there is one."""
-        for _ in range(1000):
-            if workers := children(self.pid):
-                return workers[0]
-            await asyncio.sleep(0.02)
-        raise AssertionError("there is no worker")
+        await until(lambda: children(self.pid), lambda: "there is no worker")
+        return children(self.pid)[0]
 
 
 @contextlib.asynccontextmanager
@@ -161,7 +154,7 @@ async def tcp_server(*command, address=lambda port: f"{port}"):
             process.terminate()
         for wire in server.wires:
             wire.close()
-        await asyncio.wait_for(process.wait(), 60)
+        await finished(process.wait())
 
 
 def children(pid):

@@ -95,7 +95,7 @@ async function showStatistics(server: Server): Promise<void> {
   const statistics = await server.execute<Statistics>("fimlsp.server.statistics");
   if (statistics !== undefined) {
     await vscode.window.showQuickPick(linesOf(statistics), {
-      title: "fimlsp: since the server started; kept on this machine only",
+      title: "fimlsp: statistics since the start of the server, kept on this machine only",
     });
   }
 }

@@ -158,7 +158,7 @@ type Outcome = { readonly python: string } | { readonly error: string } | { read
 function noPython(unsuitable: readonly string[]): string {
   const told = unsuitable.filter((each) => !each.endsWith(NOT_THERE));
   const found = told.length > 0 ? ` (${told.join("; ")})` : "";
-  return `No Python was found that fimlsp runs on${found}: install Python 3.10 or newer, and try again.`;
+  return `No suitable Python was found${found}: install Python 3.10 or newer, and try again.`;
 }
 
 const NOT_THERE = "it is not there";

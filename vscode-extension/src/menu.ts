@@ -1,31 +1,31 @@
-/** The entries of the menu behind the status bar item. */
+/** The entries of the menu of the status bar item. */
 
 import type { State } from "./status";
 
-/** What the menu depends on. */
+/** The inputs of the menu. */
 export interface Situation {
   readonly state: State;
-  /** The extra that the user's model needs, if it is not installed. */
+  /** The extra that the configured model needs, if it is not installed. */
   readonly missing?: string | null | undefined;
   readonly automatic: boolean;
-  /** The language of the document in front, and whether it is completed; undefined without a document. */
+  /** The language of the active document, and true if it is completed; undefined without a document. */
   readonly language?: { readonly id: string; readonly isOn: boolean } | undefined;
-  /** Whether the file in front is left out by an entry of its own; undefined when it is no file. */
+  /** True if the active file has its own entry in `exclude`; undefined if it is not a file. */
   readonly isHereOff?: boolean | undefined;
 }
 
-/** An entry: what it says, and the command it runs. */
+/** An entry: its label, and the command that it runs. */
 export interface Entry {
   readonly label: string;
   readonly command: string;
 }
 
-/** The entries for *situation*; those that need a running server only when there is one. */
+/** The entries for *situation*. Some need a running server. */
 export function entriesOf(situation: Situation): Entry[] {
   const runs = situation.state !== "stopped" && situation.state !== "missing";
   return [
     ...(situation.state === "missing" ? [entry("$(cloud-download) Install the server…", "install")] : []),
-    ...(situation.missing ? [entry("$(cloud-download) Install what the model needs…", "installExtra")] : []),
+    ...(situation.missing ? [entry("$(cloud-download) Install the extra for the model…", "installExtra")] : []),
     ...switchesOf(situation),
     entry("$(file-code) Choose the model…", "chooseModel"),
     ...(runs ? [entry("$(refresh) Load the model again", "reloadModel")] : []),
@@ -38,7 +38,7 @@ export function entriesOf(situation: Situation): Entry[] {
 }
 
 function switchesOf({ automatic, language, isHereOff }: Situation): Entry[] {
-  const entries = [entry(`${toward(automatic)} suggestions while typing`, "toggleAutomatic")];
+  const entries = [entry(`${toward(automatic)} automatic suggestions`, "toggleAutomatic")];
   if (language !== undefined) {
     entries.push(
       entry(`${toward(language.isOn)} suggestions for the language ${language.id}`, "toggleLanguage"),

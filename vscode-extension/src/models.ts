@@ -1,6 +1,6 @@
 /** What the server says of the models on this machine, as entries of a menu. */
 
-/** A model: the fields of `Found` in `models/finding/listing.py`. */
+/** A model: the fields of `LocalModel` in `models/finding/listing.py`. */
 export interface Model {
   /** What the setting `model` has to be; empty: the bundled one. */
   readonly name: string;
@@ -43,7 +43,7 @@ function iconOf({ name, fills_in }: Model, now: string): string {
 function verdictOn({ family, fills_in, remark }: Model): string {
   const verdict =
     fills_in === null
-      ? "whether it fills in the middle is seen when it is loaded"
+      ? "fill-in-the-middle support is detected when it is loaded"
       : fills_in
         ? `fills in the middle (${family})`
         : "cannot be used";

@@ -80,7 +80,7 @@ export class Server {
       } else if (places.setting !== undefined) {
         this.misname(places.setting, await whyNot(places.setting, this.supplies));
       } else if (this.memory.get(CALLED_OFF, false)) {
-        this.miss("fimlsp is not installed, as the installation was called off");
+        this.miss("fimlsp is not installed: the installation was cancelled");
       } else {
         await this.installAndBegin();
       }
@@ -167,7 +167,7 @@ export class Server {
     client.onDidChangeState(({ newState }) => {
       void vscode.commands.executeCommand("setContext", RUNNING, newState === State.Running);
       if (newState === State.Stopped) {
-        this.tell({ state: "stopped", reason: "the log says why" });
+        this.tell({ state: "stopped", reason: "the log has the reason" });
       }
     });
     this.client = client;

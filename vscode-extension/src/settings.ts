@@ -8,7 +8,7 @@ export const SCHEMES: readonly string[] = ["file", "untitled", "vscode-notebook-
 /** The settings that are the extension's own; all others of the manifest are the server's. */
 export const OWN_SETTINGS = ["interpreter", "installFrom", "wheelhouse"] as const;
 
-/** The server's options; they mean what `lsp_server/settings/options.py` says. */
+/** The server's options; they mean what `lsp_server/options.py` says. */
 export const SERVER_OPTIONS = [
   "model",
   "api",

@@ -1,4 +1,4 @@
-/** The server's statistics in words. They are kept on this machine and only since the server was started. */
+/** The server's statistics in words. They stay on this machine, and start with the server. */
 
 /** The result of `fimlsp.server.statistics`, as far as it is used here. */
 export interface Statistics {
@@ -29,7 +29,7 @@ export interface Line {
   readonly description: string;
 }
 
-/** *statistics* line by line, the most telling first. */
+/** *statistics* line by line, the most important first. */
 export function linesOf(statistics: Statistics): Line[] {
   const { shown, accepted, acceptedPartly, acceptedCharacters, tokens, rejectedTokens } = statistics;
   return [
@@ -41,11 +41,11 @@ export function linesOf(statistics: Statistics): Line[] {
     { label: "Dismissed", description: String(statistics.dismissed) },
     {
       label: "Answered without the model",
-      description: `${statistics.typedThrough} typed through, ${statistics.cached} remembered, ${statistics.prefetched} made ahead`,
+      description: `${statistics.typedThrough} type-through, ${statistics.cached} cached, ${statistics.prefetched} prefetched`,
     },
     {
       label: "Tokens",
-      description: `${tokens} written, ${rejectedTokens} rejected as they would not connect`,
+      description: `${tokens} decoded, ${rejectedTokens} rejected because they cannot connect`,
     },
     ...Object.entries(statistics.latencyMs).map(([kind, latency]) => timeOf(kind, latency)),
     ...reasonsOf(statistics.noSuggestion),
@@ -53,9 +53,9 @@ export function linesOf(statistics: Statistics): Line[] {
 }
 
 function timeOf(kind: string, { median, p95, count }: Latency): Line {
-  const label = kind === "model" ? "Time with the model" : `Time when ${kind}`;
+  const label = kind === "model" ? "Latency with the model" : "Latency without the model";
   const description =
-    count === 0 ? "no answer yet" : `${median} ms at the median, ${p95} ms at p95, of ${count} answers`;
+    count === 0 ? "no answers yet" : `median ${median} ms, p95 ${p95} ms, ${count} answers`;
   return { label, description };
 }
 

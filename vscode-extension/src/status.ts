@@ -1,39 +1,39 @@
-/** What the server is doing, in the status bar. */
+/** The status of the server for the status bar. */
 
-/** The notification that tells it. */
+/** The notification with the status. */
 export const STATUS = "fimlsp/status";
 
 /** The server's states as `lsp_server/session/status.py` has them, and the extension's own. */
 export type State = "loading" | "idle" | "thinking" | "suggestion" | "none" | "stopped" | "missing";
 
-/** The payload of `fimlsp/status`. What an older server leaves out is unknown. */
+/** The payload of `fimlsp/status`. Fields that an older server leaves out are unknown. */
 export interface Status {
   readonly state: State;
   readonly reason?: string | null;
-  /** How far loading has come, 0 to 100. */
+  /** Progress of loading, 0 to 100. */
   readonly percent?: number | null;
   /** A short name of the model, once it is loaded. */
   readonly model?: string | null;
-  /** The document that it is about, if it is about one. */
+  /** The document of the status, if it concerns a single one. */
   readonly uri?: string | null;
-  /** Whether completions are made while typing. */
+  /** False while only invoked completions are made. */
   readonly automatic?: boolean;
-  /** Why another model is used than the user wants, as long as that is so. */
+  /** The problem with the configured model, while another one is used. */
   readonly problem?: string | null;
-  /** The extra that the wanted model needs, if it is not installed. */
+  /** The extra that the configured model needs, if it is not installed. */
   readonly missing?: string | null;
-  /** Why the last completion was made without knowing which names there are, if so. */
+  /** The reason that the last completion was made without the names in scope, if so. */
   readonly names?: string | null;
 }
 
-/** The document that the user looks at. */
+/** The active document. */
 export interface Active {
   readonly uri: string;
-  /** Why the extension does not ask in it, if so. */
+  /** The reason that it is not completed, if so. */
   readonly offBecause?: string | undefined;
 }
 
-/** What the status bar shows. */
+/** The appearance of the status bar item. */
 export interface Look {
   readonly text: string;
   readonly tooltip: string;
@@ -41,35 +41,35 @@ export interface Look {
 }
 
 const LOOKS: Record<State, { readonly icon: string; readonly meaning: string }> = {
-  loading: { icon: "$(loading~spin)", meaning: "Getting ready" },
+  loading: { icon: "$(loading~spin)", meaning: "Loading" },
   idle: { icon: "$(check)", meaning: "Ready" },
   thinking: { icon: "$(loading~spin)", meaning: "Making a suggestion" },
-  suggestion: { icon: "$(sparkle)", meaning: "Suggestion given" },
+  suggestion: { icon: "$(sparkle)", meaning: "Suggestion shown" },
   none: { icon: "$(circle-slash)", meaning: "No suggestion" },
-  stopped: { icon: "$(error)", meaning: "The server does not run" },
+  stopped: { icon: "$(error)", meaning: "The server is not running" },
   missing: { icon: "$(warning)", meaning: "No server" },
 };
 
 const LONGEST_REASON = 50;
 
-/** How *status* looks while *active* is in front. A state that only a newer server knows is shown by its name. */
+/** The look of *status* for the document *active*. An unknown state of a newer server is shown by its name. */
 export function lookOf(status: Status, active?: Active): Look {
-  const told = aboutActive(status, active);
-  const look = LOOKS[told.state] ?? { icon: "$(info)", meaning: told.state };
+  const shown = aboutActive(status, active);
+  const look = LOOKS[shown.state] ?? { icon: "$(info)", meaning: shown.state };
   return {
-    text: `${look.icon} fimlsp${detailOf(told)}${told.problem ? " $(warning)" : ""}`,
-    tooltip: [sentence(look.meaning, told), ...factsOf(told), "Click for the menu."].join("\n"),
-    isProblem: told.state === "stopped" || told.state === "missing" || Boolean(told.problem),
+    text: `${look.icon} fimlsp${detailOf(shown)}${shown.problem ? " $(warning)" : ""}`,
+    tooltip: [sentence(look.meaning, shown), ...factsOf(shown), "Click for the menu."].join("\n"),
+    isProblem: shown.state === "stopped" || shown.state === "missing" || Boolean(shown.problem),
   };
 }
 
-/** The one sentence that says what is the matter. */
+/** The status in one sentence. */
 export function summaryOf(status: Status, active?: Active): string {
-  const told = aboutActive(status, active);
-  return sentence(LOOKS[told.state]?.meaning ?? told.state, told);
+  const shown = aboutActive(status, active);
+  return sentence(LOOKS[shown.state]?.meaning ?? shown.state, shown);
 }
 
-/** What *status* means for *active*: the outcome of a request in another document is no news here. */
+/** *status* for the document *active*: the outcome of a request in another document is left out. */
 function aboutActive(status: Status, active: Active | undefined): Status {
   const isOutcome = status.state === "none" || status.state === "suggestion" || status.state === "thinking";
   if (active?.offBecause !== undefined && (isOutcome || status.state === "idle")) {
@@ -86,7 +86,7 @@ function detailOf(status: Status): string {
   if (status.state === "none" && status.reason) {
     return `: ${shortened(status.reason)}`;
   }
-  return status.automatic === false ? ": by hand" : "";
+  return status.automatic === false ? ": invoked only" : "";
 }
 
 function sentence(meaning: string, status: Status): string {
@@ -99,12 +99,12 @@ function factsOf(status: Status): string[] {
     facts.push(status.problem);
   }
   if (status.names) {
-    facts.push(`Names were not looked up: ${status.names}`);
+    facts.push(`Names in scope are unknown: ${status.names}`);
   }
-  return status.automatic === false ? [...facts, "Suggestions while typing are off."] : facts;
+  return status.automatic === false ? [...facts, "Automatic suggestions are off."] : facts;
 }
 
-/** A reason in a few words; the whole of it is in the tooltip. */
+/** The start of a reason; the tooltip has all of it. */
 function shortened(reason: string): string {
   return reason.length <= LONGEST_REASON ? reason : `${reason.slice(0, LONGEST_REASON - 1).trimEnd()}…`;
 }

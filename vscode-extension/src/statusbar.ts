@@ -1,4 +1,4 @@
-/** The status bar item: what the server does for the document in front. */
+/** The status bar item: the status of the server for the active document. */
 
 import * as vscode from "vscode";
 
@@ -31,7 +31,7 @@ export class StatusBar implements vscode.Disposable {
     return this.latest;
   }
 
-  /** One sentence: what is the matter. */
+  /** The status in one sentence. */
   get summary(): string {
     return summaryOf(this.latest, active());
   }
@@ -67,6 +67,6 @@ function active(): Active | undefined {
   const settings = vscode.workspace.getConfiguration(SECTION);
   const language = languageOf(document, settings);
   const isOn = languagesOf(settings).includes(language);
-  const offBecause = isOn ? undefined : `${language} is not in the setting languages`;
+  const offBecause = isOn ? undefined : `${language} is not in setting languages`;
   return { uri: document.uri.toString(), offBecause };
 }

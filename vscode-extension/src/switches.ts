@@ -1,17 +1,17 @@
-/** What can be switched on and off: completing while typing, a language, a file. All of it is kept in the settings. */
+/** Switches for automatic suggestions, a language, a file. All of them are kept in the settings. */
 
 import * as vscode from "vscode";
 
 import { languageOf, languagesOf, patternOf, SECTION, toggled } from "./settings";
 
-/** The document in front, with what the settings say about it. */
+/** The active document and its switches. */
 export interface InFront {
   readonly language: { readonly id: string; readonly isOn: boolean };
-  /** Whether its file is left out by a pattern of its own; undefined when it is no file. */
+  /** True if its file has its own pattern in `exclude`; undefined if it is not a file. */
   readonly isHereOff: boolean | undefined;
 }
 
-/** Undefined when no document is in front. */
+/** The switches of the active document, if there is one. */
 export function inFront(): InFront | undefined {
   const document = vscode.window.activeTextEditor?.document;
   if (document === undefined) {
@@ -25,14 +25,14 @@ export function inFront(): InFront | undefined {
   };
 }
 
-/** Turn completing while typing off or on. */
+/** Turn automatic suggestions off or on. */
 export async function toggleAutomatic(): Promise<void> {
   const isOn = settings().get("automatic", true);
   await update("automatic", !isOn);
-  tell(`suggestions while typing are ${isOn ? "off" : "on"}`);
+  tell(`automatic suggestions are ${isOn ? "off" : "on"}`);
 }
 
-/** Turn the language of the document in front off or on. */
+/** Turn the language of the active document off or on. */
 export async function toggleLanguage(): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
   if (document !== undefined) {
@@ -43,7 +43,7 @@ export async function toggleLanguage(): Promise<void> {
   }
 }
 
-/** Turn the file in front off or on. */
+/** Turn the active file off or on. */
 export async function toggleHere(): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
   const pattern = document && patternFor(document);
@@ -62,7 +62,7 @@ function excluded(): readonly string[] {
   return settings().get<string[]>("exclude", []);
 }
 
-/** Changes a setting where it was made: in the workspace, or else for the user. */
+/** Changes a setting in the workspace if it is set there, or else for the user. */
 async function update(name: string, value: unknown): Promise<void> {
   const isOfWorkspace = settings().inspect(name)?.workspaceValue !== undefined;
   const target = isOfWorkspace ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global;

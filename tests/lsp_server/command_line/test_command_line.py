@@ -1,4 +1,4 @@
-"""The command line: what it refuses, what it imports, and the server as editors start it."""
+"""The command line: refused options, imports, and the server as editors start it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.lsp_server.command_line.parameters import is_loopback
 
+from ..waiting import HANG_GUARD_S, connected, finished
 from ..wire import message
 
 MODULE = [sys.executable, "-m", "fimlsp"]
@@ -26,19 +27,19 @@ REFUSED = [
     (["--tcp", "0.0.0.0:8765"], "is not this machine"),
     (["--tcp", "example.org:8765"], "is not this machine"),
     (["--tcp", "127.0.0.1:8765", "--stdio"], "either"),
-    (["--stdio", "doctor"], "leave out doctor"),
+    (["--stdio", "doctor"], "omit doctor"),
     (["--tcp", "127.0.0.1:8765", "--token", ""], "The token is empty"),
     (["complete"], "Missing argument"),
     (["complete", "{file}"], "--at"),
     (["complete", "{file}", "--at", "1"], "is not LINE:COLUMN"),
     (["complete", "{file}", "--at", "0:1"], "numbers from 1"),
-    (["complete", "{file}", "--at", "4:1"], "There is no line 4; the file has 3"),
-    (["complete", "{file}", "--at", "2:7"], "Line 2 has no column 7; its end is column 6"),
+    (["complete", "{file}", "--at", "4:1"], "Line 4 does not exist: the file has 3 lines"),
+    (["complete", "{file}", "--at", "2:7"], "Column 7 of line 2 does not exist: the line ends at column 6"),
     (["complete", "{missing}", "--at", "1:1"], "does not exist"),
-    (["complete", "{binary}", "--at", "1:1"], "cannot be decoded"),
-    (["complete", "{file}", "--at", "1:1", "--model", "/no/such/model"], "neither a folder nor a hub name"),
-    (["complete", "{file}", "--at", "1:1", "--model", "~nosuch/x"], "neither a folder nor a hub name"),
-    (["complete", "{file}", "--at", "1:1", "--model", "a\0b"], "neither a folder nor a hub name"),
+    (["complete", "{binary}", "--at", "1:1"], "Cannot decode"),
+    (["complete", "{file}", "--at", "1:1", "--model", "/no/such/model"], "Cannot find a model"),
+    (["complete", "{file}", "--at", "1:1", "--model", "~nosuch/x"], "Cannot find a model"),
+    (["complete", "{file}", "--at", "1:1", "--model", "a\0b"], "Cannot find a model"),
     (["complete", "{file}", "--at", "1:1", "--max-tokens", "0"], "range"),
     (["complete", "{file}", "--at", "1:1", "--python-version", "2.7"], "is not one of 3.8, 3.9"),
     (["verify", "--python-version", "4"], "is not one of 3.8, 3.9"),
@@ -80,6 +81,10 @@ def test_loopback(host, verdict):
     assert is_loopback(host) is verdict
 
 
+def ended_process(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD_S)
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], ["verify", "--help"]], ids=str)
 def test_help_and_version_import_nothing_heavy(arguments):
     script = f"""
@@ -92,28 +97,32 @@ finally:
     heavy = {{"torch", "transformers", "numpy", "pygls", "rich", "lark"}} & sys.modules.keys()
     assert not heavy, heavy
 """
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANG_GUARD_S
+    )
     assert ended.returncode == 0, ended.stderr
     assert "fimlsp" in ended.stdout or "Usage" in ended.stdout
 
 
 def test_the_models_come_before_numpy_in_the_worker():
-    """They tell it to use one thread; several would spin for a tenth of a second after each answer."""
+    """They limit it to one thread; several would spin for a tenth of a second after each answer."""
     script = "import sys, fimlsp.lsp_server.worker.worker, fimlsp.lsp_server.worker.backend\n"
     script += "assert 'numpy' not in sys.modules"
-    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+    assert ended_process(sys.executable, "-c", script).returncode == 0
 
 
 def test_a_server_without_grammars_of_the_user_does_not_import_what_reads_them():
     """That would be 10 of its 60 MB."""
     script = "import sys, fimlsp.lsp_server.protocol.serving\n"
     script += "sys.exit(any(name in sys.modules for name in ('lark', 'regex', 'fimlsp.languages.custom')))"
-    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+    assert ended_process(sys.executable, "-c", script).returncode == 0
 
 
 def test_the_package_itself_imports_nothing():
     script = "import sys, __future__; before = {*sys.modules}; import fimlsp; print({*sys.modules} - before)"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANG_GUARD_S
+    )
     assert ended.stdout.strip() == "{'fimlsp'}"
 
 
@@ -138,10 +147,12 @@ async def test_a_workspace_with_modules_of_the_same_names(start_editor, tmp_path
     for name in HOSTILE:
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} was shadowed')\n")
     editor = await start_editor(*MODULE, "--stdio", "--stdio", cwd=tmp_path)
-    await editor.initialize({"model": str(tmp_path / "nothing"), "minLength": 0, "confidence": 0})
+    await editor.initialize(
+        {"model": str(tmp_path / "nothing"), "minLength": 0, "confidence": 0, "deadlineMs": 60_000}
+    )
     editor.open("x = <|>\n")
     assert (await editor.request()).items, "the bundled model writes"
-    await editor.until_status("idle", "nothing is neither a folder nor a hub name")
+    await editor.until_status("idle", "nothing'. Give a folder")
     assert "shadowed" not in str(editor.statuses)
 
 
@@ -151,9 +162,9 @@ async def test_an_interrupt_ends_a_server_on_standard_input():
         *MODULE, "--stdio", stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=heed_interrupts
     )
     server.stdin.write(initialize_frame())
-    assert (await asyncio.wait_for(server.stdout.readline(), 60)).startswith(b"Content-Length: ")
+    assert (await finished(server.stdout.readline())).startswith(b"Content-Length: ")
     server.send_signal(signal.SIGINT)
-    assert await asyncio.wait_for(server.wait(), 60) == 0
+    assert await finished(server.wait()) == 0
 
 
 async def test_tcp(tmp_path):
@@ -166,16 +177,16 @@ async def test_tcp(tmp_path):
     server = await asyncio.create_subprocess_exec(
         *MODULE, "--tcp", f"127.0.0.1:{port}", cwd=tmp_path, preexec_fn=heed_interrupts
     )
-    reader, writer = await connect(port)
+    reader, writer = await connected(port)
     writer.write(initialize_frame())
-    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+    head = await finished(reader.readuntil(b"\r\n\r\n"))
     assert head.startswith(b"Content-Length: ")
     writer.close()
-    other_reader, other_writer = await connect(port)
+    other_reader, other_writer = await connected(port)
     other_writer.write(initialize_frame())
-    assert await asyncio.wait_for(other_reader.readuntil(b"\r\n\r\n"), 60)
+    assert await finished(other_reader.readuntil(b"\r\n\r\n"))
     server.send_signal(signal.SIGINT)
-    assert await asyncio.wait_for(server.wait(), 60) == 0
+    assert await finished(server.wait()) == 0
     other_writer.close()
 
 
@@ -184,20 +195,13 @@ def test_a_port_that_is_taken():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        ended = subprocess.run([*MODULE, "--tcp", address], capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(
+            [*MODULE, "--tcp", address], capture_output=True, text=True, timeout=HANG_GUARD_S
+        )
     assert ended.returncode == 1
-    assert "choose another port" in ended.stderr
+    assert "Choose another port" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
 def initialize_frame():
     return message("initialize", {"capabilities": {}, "processId": None, "rootUri": None}, 1)
-
-
-async def connect(port):
-    for _ in range(1000):
-        try:
-            return await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(0.02)
-    raise AssertionError("nobody listens")

@@ -15,6 +15,8 @@ from fimlsp.lsp_server.command_line import doctor_command
 from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.models.gguf_export import export_gguf
 
+from ..waiting import HANG_GUARD_S
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "inventory.py"
 
 PLACES = [
@@ -58,10 +60,10 @@ REFUSED = {
     "--threads=-1": "threads must be 0 to 1024",
     "--device=gpu": 'device must be "auto", "cpu"',
     "--precision=8": 'precision must be "auto", "float32"',
-    "--family=GPT": "There is no family GPT for bundled; those known are fimlsp, SantaCoder",
-    "--model=nothing": "nothing is neither a folder nor a hub name",
-    "--model=a/b --revision=v1": "a/b at v1 is not on this machine",
-    "--family=StarCoder": "bundled is no StarCoder model",
+    "--family=GPT": "Unknown family GPT for bundled; the known ones are fimlsp, SantaCoder",
+    "--model=nothing": "nothing'. Give a folder",
+    "--model=a/b --revision=v1": "a/b at v1: it is not on this machine",
+    "--family=StarCoder": "bundled is not a StarCoder model",
 }
 
 
@@ -92,7 +94,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
                 "ok     model: bundled on cpu",
                 "ok     next completion: ",
                 "ok     cost: ",
-                " ms a token",
+                " ms per token",
             ],
         ),
         (
@@ -108,6 +110,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
 )
 def test_doctor(monkeypatch, model, code, said):
     monkeypatch.setattr(doctor_command, "find_device", lambda _: "")  # imports torch, which takes seconds
+    monkeypatch.setattr(doctor_command, "NAMES_S", HANG_GUARD_S)
     result = run("doctor", *model)
     assert result.exit_code == code, result.output
     for words in said:
@@ -124,7 +127,8 @@ def test_doctor_tells_that_names_are_not_found(monkeypatch):
     assert "ok     next completion: " in result.stdout
 
 
-def test_doctor_tries_a_model_server(tmp_path):
+def test_doctor_tries_a_model_server(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor_command, "NAMES_S", HANG_GUARD_S)
     pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")
     from ...models.llama_cpp import serving
 
@@ -133,7 +137,11 @@ def test_doctor_tries_a_model_server(tmp_path):
         result = run("doctor", "--model", ask.address)
     assert result.exit_code == 0, result.output
     where = ask.address.removeprefix("http://")
-    for words in ("device: the model runs where", f"model: own.gguf (llama-server) on {where}", "cost: "):
+    for words in (
+        "device: the model runs on its server",
+        f"model: own.gguf (llama-server) on {where}",
+        "cost: ",
+    ):
         assert f"ok     {words}" in result.stdout
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from fimlsp.languages.slua.checking.checker import check_script
+from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
 from fimlsp.lsp_server.command_line.cli import command_line
 
@@ -63,7 +63,8 @@ def test_one_value_of_an_interface(tmp_path):
     assert not check_script(written(*options, prompt="Tell("), read_interface(INTERFACE)).faults
     refused = run(*options, "--root", "Talent")
     assert refused.stderr == (
-        "Error: Talent is no kind of scripts, and no function takes just one; what can be written: effect.\n"
+        "Error: Unknown root Talent: not a kind of scripts, nor the only parameter of a function. "
+        "Use one of: effect.\n"
     )
 
 
@@ -78,14 +79,14 @@ REFUSED = [
     (
         ["--prompt", "-", "--python-version", "3.9"],
         "x = 1\ny = )\n",
-        "No Python 3.9 begins like the prompt: line 2 does not fit.",
+        "Cannot continue the prompt: line 2 is not valid Python 3.9.",
     ),
-    (["--start", "a"], None, "--start is a rule of --grammar"),
+    (["--start", "a"], None, "--start needs --grammar."),
     (["--root", "Effect"], None, "--root is for --language slua."),
-    (["--language", "slua", "--root", "Effect"], None, "--root is a kind of scripts of --interface"),
-    (["--language", "json", "--check", "parse"], None, "--check is of Python alone"),
-    (["--language", "json", "--python-version", "3.9"], None, "--python-version is of Python alone"),
-    (["--model", "./nothing"], None, "is neither a folder nor a hub name"),
+    (["--language", "slua", "--root", "Effect"], None, "--root needs --interface."),
+    (["--language", "json", "--check", "parse"], None, "--check is for --language python."),
+    (["--language", "json", "--python-version", "3.9"], None, "--python-version is for --language python."),
+    (["--model", "./nothing"], None, "Cannot find a model"),
     (["--tokens", "100000"], None, "do not fit into a context"),
 ]
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ..waiting import HANG_GUARD_S
+
 CASE = b'{"id": 1, "left": "f(", "middle": "a", "right": ")\\n"}\n'
 FULL = Path("/dev/full")
 
@@ -16,7 +18,9 @@ FULL = Path("/dev/full")
 def run(*arguments, encoding="utf-8", **kwargs):
     environment = os.environ | {"PYTHONIOENCODING": encoding}
     command = [sys.executable, "-m", "fimlsp", *arguments]
-    return subprocess.run(command, env=environment, stderr=subprocess.PIPE, timeout=60, check=False, **kwargs)
+    return subprocess.run(
+        command, env=environment, stderr=subprocess.PIPE, timeout=HANG_GUARD_S, check=False, **kwargs
+    )
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no device that is full")
@@ -25,7 +29,7 @@ def test_a_disk_that_is_full(arguments):
     with FULL.open("wb") as full:
         ended = run(*arguments, input=CASE, stdout=full)
     assert ended.returncode == 1
-    assert ended.stderr.startswith(b"Error: the output cannot be written (No space left on device)")
+    assert ended.stderr.startswith(b"Error: cannot write the output: No space left on device")
     assert ended.stderr.count(b"\n") == 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fimlsp.lsp_server.command_line.rendering import INSERTED, numbered_lines
+from fimlsp.lsp_server.command_line.terminal import INSERTED_STYLE, numbered_lines
 
 SHOWN = [
     ("x = ", "1", "\ny\n", ["    1 + x = 1", "    2   y"]),
@@ -25,5 +25,5 @@ def test_lines_around_the_completion(left, inserted, right, lines):
 
 def test_the_inserted_text_is_underlaid():
     (line,) = [line for line in numbered_lines("\tx = '😋' +\t", "y\n", "z", "python") if "y" in line.plain]
-    (span,) = [span for span in line.spans if span.style == INSERTED]
+    (span,) = [span for span in line.spans if span.style == INSERTED_STYLE]
     assert line.plain[span.start : span.end].strip() == "y"

@@ -1,4 +1,4 @@
-"""The commands that take scripts in sLua: what each needs of the interface."""
+"""The commands for scripts in sLua, with an interface."""
 
 import json
 from pathlib import Path

@@ -15,6 +15,8 @@ from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.verification import verify_case
 
+from ..waiting import HANG_GUARD_S
+
 
 @pytest.fixture(scope="module")
 def engine():
@@ -34,7 +36,7 @@ def test_what_an_editor_would_leave_out(engine, marked, relaxed):
     left, _, rest = marked.partition("<|")
     middle, _, right = rest.partition("|>")
     found = verify_case(engine, {"left": left, "middle": middle, "right": right})["relaxed"]
-    assert (found and [(each["start"], each["end"], each["text"]) for each in found]) == relaxed
+    assert (found and [(change["start"], change["end"], change["text"]) for change in found]) == relaxed
 
 
 # left<|middle|>right, connectable, complete, viable bytes, shortest
@@ -97,7 +99,9 @@ def test_lines_in_and_out_in_the_same_order_and_no_model():
         "try:\n    command_line(['verify'])\n"
         "finally:\n    assert not {'torch', 'transformers', 'fimlsp.models.loading'} & sys.modules.keys()"
     )
-    ended = subprocess.run([sys.executable, "-c", script], input=lines, capture_output=True, timeout=120)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], input=lines, capture_output=True, timeout=HANG_GUARD_S
+    )
     assert ended.returncode == 0, ended.stderr
     answers = [json.loads(line) for line in ended.stdout.splitlines()]
     assert len(answers) == 2 * len(MALFORMED)
@@ -167,10 +171,10 @@ def test_json():
 
 
 REFUSED = [
-    (["--start", "rule"], "--start is a rule of --grammar"),
+    (["--start", "rule"], "--start needs --grammar"),
     (["--grammar", __file__, "--language", "json"], "Give either --language or --grammar."),
     (["--language", "cobol"], "'cobol' is not one of python, json, lua, go, slua."),
-    (["--language", "json", "--python-version", "3.11"], "--python-version is of Python alone"),
+    (["--language", "json", "--python-version", "3.11"], "--python-version is for --language python"),
 ]
 
 

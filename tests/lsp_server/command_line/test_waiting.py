@@ -1,37 +1,45 @@
-"""What a terminal shows while a command is at work."""
+"""The progress bar of slow steps."""
 
 from __future__ import annotations
 
 import io
 import sys
-import time
+from threading import Event
 
 import pytest
 
-from fimlsp.lsp_server.command_line import waiting
+from fimlsp.lsp_server.command_line import terminal
+
+from ..waiting import HANG_GUARD_S
 
 
-class Terminal(io.StringIO):
-    """A standard error that is a terminal, or none."""
+class StandardError(io.StringIO):
+    """A standard error that is a terminal, or none; *shows_step* is set when the step is on it."""
 
     def __init__(self, *, real: bool) -> None:
         super().__init__()
         self.real = real
+        self.shows_step = Event()
 
     def isatty(self) -> bool:
         return self.real
 
+    def write(self, text: str) -> int:
+        length = super().write(text)
+        if "reading a.py" in self.getvalue():
+            self.shows_step.set()
+        return length
+
 
 @pytest.mark.parametrize(
-    ("real", "moment", "is_shown"), [(True, 0.0, True), (True, 60.0, False), (False, 0.0, False)]
+    ("real", "slow_after", "is_shown"), [(True, 0.0, True), (True, 3600.0, False), (False, 0.0, False)]
 )
-def test_a_step_is_shown_on_a_terminal_once_it_takes_a_moment(monkeypatch, real, moment, is_shown):
-    terminal = Terminal(real=real)
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(waiting, "MOMENT_S", moment)
-    with waiting.shown_if_slow() as tell:
-        tell("reading a.py")
-        until = time.monotonic() + 10
-        while is_shown and "reading a.py" not in terminal.getvalue() and time.monotonic() < until:
-            time.sleep(0.01)
-    assert ("reading a.py" in terminal.getvalue()) is is_shown
+def test_a_slow_step_is_shown_on_a_terminal(monkeypatch, real, slow_after, is_shown):
+    stream = StandardError(real=real)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(terminal, "SLOW_STEP_S", slow_after)
+    with terminal.progress_if_slow() as report:
+        report("reading a.py")
+        if is_shown:
+            assert stream.shows_step.wait(HANG_GUARD_S)
+    assert stream.shows_step.is_set() is is_shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.lsp_server.documents.open_documents import difference
+from fimlsp.lsp_server.documents import difference
 from fimlsp.quotient.contexts.replacement import Replacement
 
 

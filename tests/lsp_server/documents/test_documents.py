@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.lsp_server.documents.open_documents import (
+from fimlsp.lsp_server.documents import (
     LARGEST_DOCUMENT,
     LONGEST_LINE,
-    Change,
-    Documents,
+    NoSuggestion,
+    OpenDocuments,
+    TextChange,
 )
-from fimlsp.lsp_server.errors import NoSuggestion
 from fimlsp.lsp_server.messages import Close, Edit, Open
 from fimlsp.quotient.contexts.replacement import Replacement
 
@@ -22,7 +22,7 @@ UNITS["utf-32"] = len
 
 
 class Replica:
-    """What the worker knows from the messages it gets."""
+    """The worker's texts, by the messages to it."""
 
     def __init__(self):
         self.texts = {}
@@ -39,7 +39,7 @@ class Replica:
 
 
 def documents_of(send):
-    return Documents(1, send, lambda _: (3, 11))
+    return OpenDocuments(1, send, lambda _: (3, 11))
 
 
 def position(text, index, encoding):
@@ -66,7 +66,7 @@ def test_the_worker_knows_what_the_editor_shows(encoding, text, edits):
         places = boundaries(text)
         start, end = sorted((places[one % len(places)], places[other % len(places)]))
         span = position(text, start, encoding), position(text, end, encoding)
-        list(documents.change("a", version, [Change(span, new)]))
+        list(documents.change("a", version, [TextChange(span, new)]))
         text = text[:start] + new + text[end:]
         assert replica.texts["a"] == (version, text.encode())
     assert documents.find("a").text.data == text.encode()
@@ -94,7 +94,9 @@ def test_a_span_whose_end_precedes_its_start_is_an_insertion():
     replica = Replica()
     documents = documents_of(replica.take)
     documents.open("a", "python", 1, "abc")
-    assert list(documents.change("a", 2, [Change(((0, 2), (0, 1)), "-")])) == [(3, Replacement(2, 2, b"-"))]
+    assert list(documents.change("a", 2, [TextChange(((0, 2), (0, 1)), "-")])) == [
+        (3, Replacement(2, 2, b"-"))
+    ]
     assert replica.texts["a"] == (2, b"ab-c")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.lsp_server.documents.text_positions import Text, encode
+from fimlsp.lsp_server.text_positions import Text, encode
 from fimlsp.quotient.contexts.replacement import Replacement
 
 SAMPLE = "a\né = '😋'\r\n\x0cx\ry\u2028z"
@@ -75,7 +75,7 @@ def test_an_empty_text_has_one_line():
 
 
 def told(text, line_number):
-    """All that is asked of a text."""
+    """All results for a text."""
     starts = [text.line_start(number) for number in range(text.n_lines)]
     lines = [(text.line(number), text.line_span(number)[1]) for number in range(text.n_lines)]
     found = [text.line_at(offset) for offset in range(len(text.data) + 1)]

@@ -1,4 +1,4 @@
-"""The files behind an editor's names."""
+"""The files of an editor's URIs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.lsp_server.documents.uris import path_of
+from fimlsp.lsp_server.workspace_files import path_of
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""What hostile neighbours do to a server while others work: one step at a time, each over at once.
+"""Hostile clients and workspaces beside regular clients: one step at a time, each short.
 
 A stranger finds the port and speaks HTTP, half a message, or nothing. A workspace has pipes and devices where
-files should be. A client of its own names globs that backtrack and models that cannot be loaded.
+files should be. Its own client sets globs that backtrack and models that cannot be loaded.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LONG_LINES = ["a if b else " * 3_000, "f(" * 190, "a, " * 15_000, "[" * 60 + "{x
 def bad_models(folder):
     """Names of models that cannot be loaded, some of them folders made below *folder*."""
     folders = [folder / name for name in ("pipe", "device", "lies", "pickle", "nothing")]
-    for each in folders:
-        each.mkdir(parents=True)
+    for path in folders:
+        path.mkdir(parents=True)
     os.mkfifo(folder / "pipe" / "config.json")
     (folder / "device" / "config.json").symlink_to("/dev/zero")
     (folder / "lies" / "config.json").write_text(
@@ -119,18 +119,18 @@ class Hostile:
         id = self.new_id()
         self.wire.send(inline(id, self.uri, 4, 4))
         if self.rng.random() < 0.3:
-            await self.wire.answer(id, 60)
+            await self.wire.answer(id)
 
     async def half_a_request(self):
-        """Broken JSON that asks for an answer."""
+        """Broken JSON of a request."""
         id = self.new_id()
         self.wire.send(
             frame(b'{"jsonrpc": "2.0", "id": "%s", "method": "a", "params": {"b": [' % id.encode())
         )
-        await self.wire.answer(id, 60)
+        await self.wire.answer(id)
 
     async def call(self):
-        """Somebody connects who is no client; who says nothing is left after a while."""
+        """A connection that is not a client; a silent one is closed after a while."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
         writer.write(self.rng.choice(FIRST_WORDS))
         self.silent.append(writer)
@@ -145,6 +145,6 @@ class Hostile:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
         for id in self.asked:
-            await self.wire.answer(id, 90)
+            await self.wire.answer(id)
         assert {self.wire.counts[id] for id in self.asked} <= {1}
         await self.wire.leave()

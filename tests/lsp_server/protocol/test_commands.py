@@ -1,4 +1,4 @@
-"""Commands over the wire, items of both kinds of completion, notebooks, and what a client is told once."""
+"""Commands over the wire, items of both kinds of completion, notebooks, and log messages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from fimlsp.lsp_server.worker_client.found_models import NotFoundOutError, found_models
+from fimlsp.lsp_server.protocol.commands import ModelListError, local_models
 
 from ...models.gguf_files import QWEN, write_gguf
 from ..wire import SCRIPTED, children, did_open, inline, tcp_server
 
 URI = "file:///a.py"
-FOUND = "fimlsp.lsp_server.worker_client.found_models"
+FOUND = "fimlsp.lsp_server.protocol.commands"
 HAND = types.InlineCompletionTriggerKind.Invoked
 NO_SENSE = [("accept", []), ("dismiss", [1]), ("toggle", ["on"]), ("no", []), ("accept", ["1", "2"])]
 
@@ -49,7 +49,7 @@ async def test_the_models_on_this_machine(start_editor, tmp_path, monkeypatch):
     editor = await start_editor()
     await editor.initialize()
     found = (await editor.command("models")).models
-    bundled, coder = [each for each in found if not each["name"].startswith("http")]
+    bundled, coder = [item for item in found if not item["name"].startswith("http")]
     assert (bundled["name"], bundled["fills_in"]) == ("", True)
     told = {"name": "coder", "program": "llama.cpp", "family": "Qwen-Coder", "fills_in": True}
     assert told.items() <= coder.items()
@@ -57,13 +57,13 @@ async def test_the_models_on_this_machine(start_editor, tmp_path, monkeypatch):
 
 async def test_models_that_cannot_be_found_out(monkeypatch):
     for code in ("", "print('[]')", "print('{}')", "raise SystemExit(1)", "print('x' * 10**8)"):
-        monkeypatch.setattr(f"{FOUND}.LIST_COMMAND", (sys.executable, "-c", code))
-        with pytest.raises(NotFoundOutError, match="`fimlsp models list` says why"):
-            await found_models()
-    monkeypatch.setattr(f"{FOUND}.LIST_COMMAND", (sys.executable, "-c", "import time; time.sleep(60)"))
-    monkeypatch.setattr(f"{FOUND}.PATIENCE_S", 0.1)
-    with pytest.raises(NotFoundOutError):
-        await found_models()
+        monkeypatch.setattr(f"{FOUND}.LIST_MODELS_COMMAND", (sys.executable, "-c", code))
+        with pytest.raises(ModelListError, match="Run `fimlsp models list`"):
+            await local_models()
+    monkeypatch.setattr(f"{FOUND}.LIST_MODELS_COMMAND", (sys.executable, "-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(f"{FOUND}.LIST_MODELS_S", 0.1)
+    with pytest.raises(ModelListError):
+        await local_models()
 
 
 async def test_the_commands_are_announced(start_editor):
@@ -118,7 +118,7 @@ def cell(number, text, language="python"):
 
 async def test_cells_of_notebooks(editor):
     cells = [cell(1, "%matplotlib inline\nx = 1\n"), cell(2, "%%bash\nls\n"), cell(3, "# Title", "markdown")]
-    kinds = [types.NotebookCell(types.NotebookCellKind.Code, each.uri) for each in cells]
+    kinds = [types.NotebookCell(types.NotebookCellKind.Code, item.uri) for item in cells]
     notebook = types.NotebookDocument(NOTEBOOK, "jupyter-notebook", 1, kinds)
     editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, cells))
     at = types.Position
@@ -126,7 +126,7 @@ async def test_cells_of_notebooks(editor):
         "scripted v1 '0#atplotlib inline\\nx = 1' ''"
     )
     assert await editor.suggestion(at(0, 9), uri=cells[0].uri) is None
-    assert editor.last_status().reason == "the cursor is in a command of IPython"
+    assert editor.last_status().reason == "the cursor is in an IPython command"
     assert await editor.suggestion(at(1, 2), uri=cells[1].uri) is None
     assert editor.last_status().reason == "this cell is not Python (%%bash)"
     assert await editor.suggestion(at(0, 2), uri=cells[2].uri) is None
@@ -177,7 +177,7 @@ async def test_the_log_has_each_suggestion_with_its_times(editor):
     suggested = await editor.suggestion()
     await editor.until_logged(f"suggestion: {suggested!r} (")
     (line,) = [log.message for log in editor.client.log_messages if log.message.startswith("suggestion: ")]
-    assert re.search(r" \(\d+ ms, the model \d+ ms of it; \d+ tokens, \d+ rejected\)$", line)
+    assert re.search(r" \(\d+ ms, of which the model \d+ ms; \d+ tokens, \d+ rejected\)$", line)
 
 
 async def test_a_suggestion_that_is_dismissed_is_not_given_any_more(editor):

@@ -37,11 +37,11 @@ async def test_the_configuration_wins_and_may_change(start_editor):
 async def test_a_client_without_configuration(start_editor):
     editor = await start_editor()
     await editor.initialize({"automatic": False, "tokens": 3}, configuration=False)
-    await editor.until_logged("There is no option 'tokens'")
+    await editor.until_logged("Unknown option 'tokens'")
     await editor.until_status("idle", "scripted")
     editor.open("")
     assert await editor.suggestion() is None
-    assert "switched off" in editor.last_status().reason
+    assert "automatic completion is off" in editor.last_status().reason
     assert await editor.suggestion(kind=types.InlineCompletionTriggerKind.Invoked) == "scripted v1 '' ''"
 
 
@@ -65,7 +65,7 @@ async def test_why_another_model_is_used_stays_in_the_status(start_editor):
     await editor.initialize({"model": "large"})
     await editor.until_status("idle", "large needs")
     problem = editor.last_status().reason
-    assert problem.startswith("large needs PyTorch; install what is missing with: ")
+    assert problem.startswith("large needs PyTorch; Install what is missing with: ")
     editor.open("")
     assert await editor.suggestion() is not None
     told = editor.last_status()

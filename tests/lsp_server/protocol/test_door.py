@@ -1,4 +1,4 @@
-"""Who is served on a TCP port, and how many."""
+"""Admission of clients on a TCP port."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import socket
 import pytest
 
 from fimlsp.lsp_server.protocol import serving
-from fimlsp.lsp_server.protocol.door import MOST_CLIENTS, Door
-from fimlsp.lsp_server.worker_client.worker_pool import MOST_WORKERS, WorkerPool
+from fimlsp.lsp_server.protocol.receiving import MOST_CLIENTS, Admission
+from fimlsp.lsp_server.worker_pool import MOST_WORKERS, WorkerPool
 
+from ..waiting import connected, finished, until
 from ..wire import SCRIPTED, children, did_open, inline, message, tcp_server
 
 URI = "file:///a.py"
@@ -37,16 +38,16 @@ TOKENS = [
 
 @pytest.mark.parametrize(("options", "is_admitted"), TOKENS, ids=ascii)
 def test_the_token(options, is_admitted):
-    assert (Door("sesame").admit(options) is None) is is_admitted
-    assert Door().admit(options) is None
+    assert (Admission("sesame").admit(options) is None) is is_admitted
+    assert Admission().admit(options) is None
 
 
 def test_a_place_is_free_again_when_a_client_is_gone():
-    door = Door()
-    assert [door.admit({}) for _ in range(MOST_CLIENTS)] == [None] * MOST_CLIENTS
-    assert "which is the most" in door.admit({})
-    door.leave()
-    assert door.admit({}) is None
+    admission = Admission()
+    assert [admission.admit({}) for _ in range(MOST_CLIENTS)] == [None] * MOST_CLIENTS
+    assert "has its maximum of" in admission.admit({})
+    admission.leave()
+    assert admission.admit({}) is None
 
 
 async def test_who_does_not_know_the_token_is_told_and_left(monkeypatch):
@@ -58,7 +59,7 @@ async def test_who_does_not_know_the_token_is_told_and_left(monkeypatch):
             error = (await wire.answer("initialize"))["error"]
             assert (error["code"], "initialization options" in error["message"]) == (-32803, True)
             assert "sesame" not in error["message"]
-            await asyncio.wait_for(wire.listener, 60)
+            await finished(wire.listener)
             assert 1 not in wire.answers
         assert children(server.pid) == [], "no worker for strangers"
         wire = await server.connect()
@@ -68,14 +69,12 @@ async def test_who_does_not_know_the_token_is_told_and_left(monkeypatch):
 
 
 async def first_that_is_let_in(server):
-    """The place of one who left is free a little after its connection has ended."""
-    for _ in range(100):
+    """A client that is admitted. A place is free a little after the connection of its client has ended."""
+    while True:
         wire = await server.connect()
         wire.send(initialize())
         if "result" in await wire.answer("initialize"):
             return wire
-        await asyncio.sleep(0.05)
-    raise AssertionError("nobody is let in")
 
 
 async def test_one_client_too_many_is_told():
@@ -85,7 +84,7 @@ async def test_one_client_too_many_is_told():
             await wire.initialize()
         extra = await server.connect()
         extra.send(initialize())
-        assert "which is the most" in (await extra.answer("initialize"))["error"]["message"]
+        assert "has its maximum of" in (await extra.answer("initialize"))["error"]["message"]
         await wires[0].leave()
         late = await first_that_is_let_in(server)
         late.send(did_open(URI, "x = "), inline(1, URI, 0, 4))
@@ -115,42 +114,34 @@ async def test_one_model_too_many_is_told_and_may_be_changed():
 
 @contextlib.asynccontextmanager
 async def listening():
-    """A server in this process, for strangers who say nothing: the port it listens on."""
+    """The port of a server in this process, for silent connections."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = asyncio.create_task(serving._listen(WorkerPool(["true"]), "127.0.0.1", port, Door()))
+    server = asyncio.create_task(serving._listen(WorkerPool(["true"]), "127.0.0.1", port, Admission()))
     yield port
-    await asyncio.sleep(0.3)  # those who left are seen off
+    await until(lambda: asyncio.all_tasks() <= {server, asyncio.current_task()})  # all clients are gone
     server.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await server
 
 
-async def connect(port):
-    for _ in range(500):
-        with contextlib.suppress(ConnectionRefusedError):
-            return await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.sleep(0.02)
-    raise AssertionError("nobody listens")
-
-
-async def is_left(reader, seconds):
-    """Whether the server closes the connection within so many *seconds*."""
-    try:
-        return await asyncio.wait_for(reader.read(), seconds) == b""
-    except asyncio.TimeoutError:
-        return False
+async def is_served(reader, writer):
+    """True if the server answers a request, false if it closes the connection."""
+    writer.write(message("shutdown", None, 1))
+    with contextlib.suppress(ConnectionError):
+        return await finished(reader.readline()) != b""
+    return False
 
 
 async def test_who_says_nothing_is_left_after_a_while(monkeypatch):
-    assert serving.PATIENCE_S == 10
-    monkeypatch.setattr(serving, "PATIENCE_S", 0.5)
+    assert serving.INITIALIZE_S == 10
+    monkeypatch.setattr(serving, "INITIALIZE_S", 0.5)
     async with listening() as port:
-        (reader, writer), (other, its_writer) = await connect(port), await connect(port)
+        (reader, writer), (other, its_writer) = await connected(port), await connected(port)
         its_writer.write(b"Content-Length: 400\r\n\r\n{")
-        assert await is_left(reader, 10)
-        assert await is_left(other, 10)
+        assert await finished(reader.read()) == b""
+        assert await finished(other.read()) == b""
         writer.close()
         its_writer.close()
 
@@ -158,18 +149,14 @@ async def test_who_says_nothing_is_left_after_a_while(monkeypatch):
 async def test_more_connections_than_there_may_be_are_closed_at_once():
     assert serving.MOST_CONNECTIONS == 64
     async with listening() as port:
-        held = [await connect(port) for _ in range(serving.MOST_CONNECTIONS)]
-        extra, extra_writer = await connect(port)
-        assert await is_left(extra, 5)
-        assert not await is_left(held[-1][0], 0.1)
+        held = [await connected(port) for _ in range(serving.MOST_CONNECTIONS)]
+        extra, extra_writer = await connected(port)
+        assert await finished(extra.read()) == b""
+        assert await is_served(*held[-1])
         held[0][1].close()
-        for _ in range(50):
-            late, late_writer = await connect(port)
-            if kept := not await is_left(late, 0.2):
-                break
-            late_writer.close()
-        assert kept
-        for writer in (extra_writer, late_writer, *(writer for _, writer in held)):
+        while not await is_served(*(late := await connected(port))):
+            late[1].close()
+        for writer in (extra_writer, late[1], *(writer for _, writer in held)):
             writer.close()
 
 

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from ..waiting import finished
 from ..wire import INLINE, SCRIPTED, Wire, did_open, frame, message, tcp_server
 from ..wire import inline as inline_at
 
@@ -30,7 +31,7 @@ async def start(stderr=None):
 
 @pytest.fixture
 def log(tmp_path):
-    """What the server writes to standard error."""
+    """The server's output on standard error."""
     return tmp_path / "log"
 
 
@@ -41,7 +42,7 @@ async def wire(log):
     wire.send(did_open(URI, "x = "))
     yield wire
     await wire.leave()
-    await asyncio.wait_for(process.wait(), 60)
+    await finished(process.wait())
     assert set(wire.counts.values()) == {1}
     assert "Traceback" not in log.read_text(encoding="utf-8")
 
@@ -168,7 +169,7 @@ async def test_requests_at_the_wrong_time_get_the_specified_errors():
     wire.send(message("shutdown", None, "shutdown"), inline("late"))
     assert (await wire.answer("late"))["error"]["code"] == -32600
     wire.send(message("exit", None))
-    assert await asyncio.wait_for(process.wait(), 60) == 0
+    assert await finished(process.wait()) == 0
     assert set(wire.counts.values()) == {1}
 
 
@@ -218,7 +219,7 @@ async def test_a_burst_is_answered_completely_and_for_the_text_of_its_moment(wir
 async def test_a_client_that_goes_away_ends_the_server():
     process, _ = await start()
     process.stdin.close()
-    assert await asyncio.wait_for(process.wait(), 60) == 0
+    assert await finished(process.wait()) == 0
 
 
 async def test_a_request_that_is_cancelled_at_once_is_not_worked_on(wire):
@@ -244,8 +245,8 @@ ENDS = [
 async def test_the_end_in_one_breath(last_words, status):
     process, wire = await start()
     wire.send(*last_words)
-    assert await asyncio.wait_for(process.wait(), 60) == status
-    await asyncio.wait_for(wire.listener, 60)
+    assert await finished(process.wait()) == status
+    await finished(wire.listener)
     assert ("goodbye" in wire.answers) is (last_words[0] is GOODBYE)
 
 

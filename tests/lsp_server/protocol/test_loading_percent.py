@@ -1,4 +1,4 @@
-"""What is told while a model is loaded."""
+"""Progress of loading a model."""
 
 from fimlsp.lsp_server.worker.backend import GRAMMAR_PERCENT, distinct_percents
 

@@ -1,4 +1,4 @@
-"""What is over leaves nothing behind: a session of weeks has as much memory as one of minutes."""
+"""Finished requests keep no memory: a session of weeks needs as much as one of minutes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from fimlsp.lsp_server.protocol.door import Door
+from fimlsp.lsp_server.protocol.receiving import Admission
 from fimlsp.lsp_server.protocol.server import create_server
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_pool import WorkerPool
 
 from ..scripted_server import WORKER
+from ..waiting import until
 from ..wire import did_change, did_open, frame, inline, message
 
 URI = "file:///a.py"
@@ -31,7 +32,7 @@ REPEATED = {
 
 
 class Nowhere:
-    """Takes what the server writes."""
+    """Drops the output of the server."""
 
     def write(self, data):
         pass
@@ -43,15 +44,11 @@ class Nowhere:
 @pytest.mark.parametrize("frames", REPEATED.values(), ids=list(REPEATED))
 async def test_a_message_that_is_repeated(frames):
     reader = asyncio.StreamReader()
-    server = create_server(WorkerPool(WORKER), Door(), lambda _: None)
+    server = create_server(WorkerPool(WORKER), Admission(), lambda _: None)
     server.protocol.set_writer(Nowhere())
     reading = asyncio.ensure_future(server.protocol.receive_all(reader))
     reader.feed_data(b"".join([*GREETING, did_open(URI, "x = "), *[frames] * 20]))
     reader.feed_eof()
     await reading
-    for _ in range(500):
-        if not (kept := server.protocol._request_futures):
-            break
-        await asyncio.sleep(0.02)
+    await until(lambda: not server.protocol._request_futures)
     await server.end()
-    assert not kept

@@ -7,8 +7,8 @@ import sys
 import pytest
 from pygls.exceptions import JsonRpcInvalidParams
 
-from fimlsp.lsp_server.documents.text_positions import encode
-from fimlsp.lsp_server.protocol.plain_log import PlainFormatter
+from fimlsp.lsp_server.protocol.serving import PlainFormatter
+from fimlsp.lsp_server.text_positions import encode
 
 
 def fail_in_this_program():

@@ -1,13 +1,12 @@
 """Two clients that edit, ask, cancel and send garbage at random, while the worker is killed now and then.
 
 Meanwhile others are hostile (`hostile_steps.py`). Nothing crashes, every request is answered exactly once,
-and the memory does not grow. By default a short run with the scripted worker; `-m soak` is the long one, with
+and the memory does not grow. By default a short run with the scripted worker. `-m soak` is the long run, with
 the real engine and the bundled model, ten minutes or `FIMLSP_SOAK_SECONDS`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
@@ -59,7 +58,7 @@ MOST_GROWTH = 1.1
 
 @dataclass(eq=False)
 class Writer:
-    """One client with one document, which never grows far from what it was first."""
+    """One client with one document, which is reset before it differs much from its first text."""
 
     wire: Wire
     uri: str
@@ -116,7 +115,7 @@ class Writer:
         (do,) = self.rng.choices(kinds, [50, 25, 10, 5, 5])
         request = do()
         if request is not None and self.rng.random() < 0.3:
-            await self.wire.answer(request, 60)
+            await self.wire.answer(request)
 
 
 def memory(*processes):
@@ -134,7 +133,7 @@ def memory(*processes):
 async def soak(server, seed, folder, progress, kills):
     """Run random steps; memory of (server, largest worker) at 20 moments.
 
-    *progress* tells how much of the run is over, from 0 to 1; a worker is killed when that reaches each of
+    *progress* returns the finished share of the run, from 0 to 1; a worker is killed when it reaches each of
     *kills*.
     """
     rng = random.Random(seed)
@@ -156,11 +155,11 @@ async def soak(server, seed, folder, progress, kills):
         await rng.choice([*writers, *writers, hostile]).step()
         if done * 20 >= len(measured) and children(server.pid):
             measured.append((memory(psutil.Process(server.pid)), memory(*children(server.pid))))
-    n_asked = sum(len(each.asked) for each in (*writers, hostile))
+    n_asked = sum(len(client.asked) for client in (*writers, hostile))
     await hostile.end()
     for writer in writers:
         for request in writer.asked:
-            await writer.wire.answer(request, 60)
+            await writer.wire.answer(request)
         assert {writer.wire.counts[request] for request in writer.asked} == {1}
         await writer.wire.leave()
         assert set(writer.wire.counts.values()) == {1}
@@ -209,6 +208,6 @@ async def test_the_server_ends_while_requests_are_under_way():
         wire.send(did_open("file:///a.py", "# slow"))
         await wire.idle()
         wire.send(inline(1, "file:///a.py", 0, 6))
-        await asyncio.sleep(0.05)
+        await wire.until(lambda: wire.status["state"] == "thinking")
         await wire.leave()
         assert wire.counts[1] == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fimlsp.lsp_server.python.environments import running_version, version_of, version_of_workspace
+from fimlsp.lsp_server.options import running_version, version_of
+from fimlsp.lsp_server.session.workspace_reads import version_of_workspace
 
 from ..local_files import write
 
@@ -27,7 +28,7 @@ def test_versions_in_words(text, version):
     assert version_of(text) == version
 
 
-# files of the workspace, whether $VIRTUAL_ENV is set (to a 3.9), the version found
+# files of the workspace, true if $VIRTUAL_ENV is set (to a 3.9), the detected version
 WORKSPACES = [
     ({}, False, RUNNING),
     ({".venv/pyvenv.cfg": "home = /x\nversion = 3.12.3\n"}, True, (3, 12)),

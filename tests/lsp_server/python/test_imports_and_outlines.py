@@ -1,4 +1,4 @@
-"""What a file imports and what it defines, in short."""
+"""Imports of a file, and the outline of its definitions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import tracemalloc
 
 import pytest
 
-from fimlsp.lsp_server.python.imports import Import, imports_of
-from fimlsp.lsp_server.python.outline import LONGEST_OUTLINE, defined_names, outline
+from fimlsp.lsp_server.worker.neighbour_texts import (
+    LONGEST_OUTLINE,
+    Import,
+    defined_names,
+    imports_of,
+    outline,
+)
 
 IMPORTS = [
     ("import a.b as c, d", [Import("d"), Import("a.b")]),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.lsp_server.python.notebook_cells import read_cell
+from fimlsp.lsp_server.notebook_cells import read_cell
 
 # a cell, and the Python that is read
 CELLS = [

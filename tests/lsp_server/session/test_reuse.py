@@ -1,4 +1,4 @@
-"""What needs no model: suggestions typed through, texts seen before, and what is asked ahead."""
+"""Completions without the model: type-through, the cache, and prefetching."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fimlsp.lsp_server.messages import Complete, Limits
-from fimlsp.lsp_server.session.requests import Key
+from fimlsp.lsp_server.session.requests import RequestKey
 from fimlsp.lsp_server.session.suggestions import Suggestion
 
 from ..local_editor import URI, LocalEditor, LocalPool
+from ..waiting import until
 
 SAY = "# say 'return value', 'raise value'"
 
@@ -51,16 +52,16 @@ async def shown(editor, marked):
 
 
 async def after(editor, edits, cursor):
-    """What is asked at *cursor* after *edits*, and what is offered; both count columns from the cursor."""
+    """The request at *cursor* after *edits*, and its result; both count columns from the cursor."""
     at = editor.character
     for column, count, text in edits:
         editor.edit((0, at + column), (0, at + column + count), text)
     asked = editor.ask(at + cursor)
-    return asked, await editor.completer.answer(asked)
+    return asked, await editor.completer.result(asked)
 
 
 # after a suggestion of "return value" at the end of the line: edits (column from the cursor, characters
-# replaced, text), then the cursor (column from the first one), and what of it is suggested there
+# replaced, text), then the cursor (column from the first one), and the rest that is suggested there
 TYPED = [
     ([(0, 0, "r")], 1, "eturn value"),
     ([(0, 0, "r"), (1, 0, "e"), (2, 0, "t")], 3, "urn value"),
@@ -82,13 +83,13 @@ TYPED = [
 async def test_what_is_typed_through_needs_no_model(editor, edits, cursor, rest):
     assert await shown(editor, SAY + "<|>\nnext\n") == "return value"
     asked, offer = await after(editor, edits, cursor)
-    assert (offer.texts[0] if asked.typed else None) == rest
-    assert asked.is_here is (rest is not None)
+    assert (offer.texts[0] if asked.typed_along else None) == rest
+    assert asked.is_reused is (rest is not None)
 
 
 CALL = "# call 'total()'"
 
-# the edits and the cursor as above, and what of "total()" is suggested there with the cursor in front of ")"
+# as above; the cursor of the suggestion is before its ")"
 CALLED = [
     ([(0, 0, "")], 0, "total()"),
     ([(0, 0, "tot")], 3, "al()"),
@@ -103,7 +104,7 @@ CALLED = [
 async def test_a_call_that_is_left_open_is_typed_through(calling, edits, cursor, rest):
     assert await shown(calling, CALL + "<|>\nnext\n") == "total()"
     asked, offer = await after(calling, edits, cursor)
-    told = (offer.texts[0], offer.closing) if asked.typed else (None, ")")
+    told = (offer.texts[0], offer.closing) if asked.typed_along else (None, ")")
     assert told == (rest, ")")
 
 
@@ -112,15 +113,15 @@ async def test_behind_a_call_that_was_taken_it_is_asked_ahead_between_its_bracke
     at = calling.character
     calling.edit((0, at), (0, at), "total()")
     asked = calling.ask(at + len("total("))
-    await calling.completer.answer(asked)
+    await calling.completer.result(asked)
     assert calling.counted.prefetched == 1
 
 
 async def test_by_hand_the_call_that_is_shown_comes_first_and_is_left_open(calling):
     await shown(calling, CALL + "<|>\nnext\n")
-    offer = await calling.offer(trigger="by hand")
+    offer = await calling.offer(trigger="invoked")
     assert (offer.texts, offer.closing) == (("total()",), ")")
-    assert (await calling.offer(trigger="by hand", line=1, character=0)).closing == ""
+    assert (await calling.offer(trigger="invoked", line=1, character=0)).closing == ""
 
 
 async def test_only_an_editor_that_says_so_is_told_to_put_the_cursor_somewhere(editor):
@@ -132,7 +133,12 @@ async def test_only_an_editor_that_says_so_is_told_to_put_the_cursor_somewhere(e
 @given(st.text("ab\n", max_size=5), st.text("abé", max_size=6), st.text("ab\n", max_size=5), st.data())
 def test_what_was_typed_and_the_rest_are_the_whole_suggestion(left, text, right, data):
     suggestion = Suggestion(
-        "1", URI, len(left.encode()), len(right.encode()), (text.encode(),), Key(0, 0, (3, 11), Limits())
+        "1",
+        URI,
+        len(left.encode()),
+        len(right.encode()),
+        (text.encode(),),
+        RequestKey(0, 0, (3, 11), Limits()),
     )
     before, behind = data.draw(st.text("abé", max_size=3)), data.draw(st.text("abé", max_size=3))
     there = f"{left}{before}{behind}{right}".encode()
@@ -150,7 +156,7 @@ async def test_edits_elsewhere_end_a_suggestion(editor):
     await shown(editor, "x = 1\n" + SAY + "<|>")
     editor.edit((0, 0), (0, 1), "y")
     editor.type("r")
-    assert not editor.ask().is_here
+    assert not editor.ask().is_reused
 
 
 async def test_characters_are_typed_through_whole(editor):
@@ -184,7 +190,7 @@ async def test_the_cache_is_bounded_and_may_be_off(start):
             await shown(editor, text + "<|>")
         for text, is_kept in (("d", size > 0), ("c", size > 0), ("b", False)):
             editor.open(text + "<|>")
-            assert editor.ask().is_here is is_kept, text
+            assert editor.ask().is_reused is is_kept, text
 
 
 @pytest.mark.parametrize(
@@ -197,18 +203,17 @@ async def test_other_settings_are_other_questions(editor, start, other):
     changed = (await start(**other)).session.settings
     editor.session.configure(changed)
     editor.completer.suggestions.forget_all()
-    assert not editor.ask().is_here
+    assert not editor.ask().is_reused
     editor.session.configure(settings)
 
 
 async def test_after_an_accept_the_next_completion_is_there(editor):
     await shown(editor, "<|>\n")
     editor.type("scripted v1 '' ''")
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await until(lambda: not editor.completer.requests)
     asked = editor.ask()
-    assert asked.is_here
-    assert "v2" in (await editor.completer.answer(asked)).texts[0]
+    assert asked.is_reused
+    assert "v2" in (await editor.completer.result(asked)).texts[0]
     counted = editor.counted
     assert (counted.accepted, counted.accepted_characters, counted.prefetched) == (1, 17, 1)
 
@@ -225,16 +230,16 @@ async def test_a_request_meets_the_one_that_was_asked_ahead(editor):
 async def test_nothing_is_asked_ahead_when_only_asked_by_hand(start):
     editor = await start(automatic=False, minLength=1)
     editor.open("<|>")
-    await editor.suggestion(trigger="by hand")
+    await editor.suggestion(trigger="invoked")
     editor.type("scripted v1 '' ''")
     assert not editor.completer.requests
 
 
 async def test_several_candidates_by_hand_the_one_shown_first(editor):
     assert await shown(editor, SAY + "<|>\n") == "return value"
-    assert (await editor.offer(trigger="by hand")).texts == ("return value", "raise value")
+    assert (await editor.offer(trigger="invoked")).texts == ("return value", "raise value")
     editor.type("ra")
-    offer = await editor.offer(trigger="by hand")
+    offer = await editor.offer(trigger="invoked")
     assert offer.texts == ("ise value",)
     editor.completer.suggestions.accept(offer.id + ".0")
     assert editor.counted.accepted == 1
@@ -247,18 +252,18 @@ async def test_the_candidate_on_screen_stays_the_first(editor):
     editor.type("r")
     assert await editor.suggestion() == "eturn value"
     editor.edit((0, 0), (0, len(SAY)), "# say 'other', 'eturn value'")
-    assert (await editor.offer(len("# say 'other', 'eturn value'"), "by hand")).texts[0] == "other"
+    assert (await editor.offer(len("# say 'other', 'eturn value'"), "invoked")).texts[0] == "other"
 
 
 async def test_what_is_asked_twice_is_worked_on_once(editor):
     editor.open("# slow<|>\n")
     one, other = editor.ask(), editor.ask()
     assert len(editor.completer.requests) == 1
-    one.pending.cancel()
+    one.future.cancel()
     await asyncio.sleep(0)
-    assert not other.pending.done()
+    assert not other.future.done()
     editor.type("x")
-    assert (await other.pending).stale
+    assert (await other.future).stale
 
 
 async def test_accepting_and_dismissing(editor):
@@ -270,7 +275,7 @@ async def test_accepting_and_dismissing(editor):
     editor.completer.suggestions.accept("unknown")
     assert await editor.suggestion() is None
     assert editor.reason == "this suggestion was dismissed"
-    assert await editor.suggestion(trigger="by hand") == "first one"
+    assert await editor.suggestion(trigger="invoked") == "first one"
     counted = editor.counted
     assert (counted.accepted, counted.dismissed, counted.shown) == (0, 1, 2)
     assert counted.reasons == {"this suggestion was dismissed": 1}
@@ -295,25 +300,25 @@ async def test_what_was_dismissed_does_not_come_back_with_the_next_key(editor, t
     assert found == suggested
     assert suggested is not None or editor.reason == "this suggestion was dismissed"
     if suggested is None:
-        assert await editor.suggestion(trigger="by hand") == "return value".removeprefix(typed)
+        assert await editor.suggestion(trigger="invoked") == "return value".removeprefix(typed)
 
 
 async def test_what_was_asked_for_by_hand_stays_while_it_is_typed_through(start):
     editor = await start(minLength=8, confidence=0.9)
     editor.open(SAY + "<|>\n")
-    assert await editor.suggestion(trigger="by hand") == "return value"
+    assert await editor.suggestion(trigger="invoked") == "return value"
     editor.type("return")
     asked = editor.ask()
-    assert asked.is_here
-    assert (await editor.completer.answer(asked)).texts == (" value",)
+    assert asked.is_reused
+    assert (await editor.completer.result(asked)).texts == (" value",)
 
 
 async def test_what_was_shown_while_typing_does_not_answer_by_hand(start):
     editor = await start(candidates=1, minLength=1)
     assert "confidence=0.5, min_length=1" in await shown(editor, "# told<|>\n")
-    asked = editor.ask(trigger="by hand")
-    assert not asked.is_here
-    assert "confidence=0.0, min_length=0" in (await editor.completer.answer(asked)).texts[1]
+    asked = editor.ask(trigger="invoked")
+    assert not asked.is_reused
+    assert "confidence=0.0, min_length=0" in (await editor.completer.result(asked)).texts[1]
 
 
 async def test_words_are_accepted_partly(editor):
@@ -331,7 +336,7 @@ async def test_words_are_accepted_partly(editor):
         ("a", "automatic", None),
         ("  a ", "menu", None),
         ("ab", "automatic", "ab"),
-        ("a", "by hand", "a"),
+        ("a", "invoked", "a"),
     ],
 )
 async def test_short_suggestions_only_by_hand(start, text, trigger, suggested):
@@ -353,8 +358,8 @@ async def test_completing_while_typing_is_turned_on_and_off(editor):
     editor.open("x<|>")
     editor.session.set_automatic(False)
     assert await editor.suggestion() is None
-    assert editor.reason == "completing while typing is switched off"
-    assert await editor.suggestion(trigger="by hand")
+    assert editor.reason == "automatic completion is off"
+    assert await editor.suggestion(trigger="invoked")
     assert editor.statuses[-1].automatic is False
     editor.session.set_automatic(True)
     assert await editor.suggestion()
@@ -365,7 +370,7 @@ async def test_stale_answers_do_not_look_like_none(editor):
     asked = editor.ask()
     assert editor.statuses[-1].state == "thinking"
     editor.type("er")
-    await editor.completer.answer(asked)
+    await editor.completer.result(asked)
     assert editor.statuses[-1].state == "idle"
     assert not editor.counted.reasons
 

@@ -1,4 +1,4 @@
-"""Which documents are completed, what the worker is told of them, and what it reads beside them."""
+"""Documents that are completed, the messages about them to the worker, and context from other files."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fimlsp.languages.go import go
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Workspace
-from fimlsp.lsp_server.python.environments import running_version
-from fimlsp.lsp_server.settings.options import resolve
-from fimlsp.lsp_server.worker.backend import KNOWS_PYTHON_ONLY, Backend
+from fimlsp.lsp_server.options import resolve, running_version
+from fimlsp.lsp_server.worker.backend import PYTHON_ONLY, Backend
 from fimlsp.models import completion
-from fimlsp.models.acceptance.estimate import Acceptance
+from fimlsp.models.confidence import ConfidenceEstimate
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.loading import BUNDLED
 from fimlsp.quotient.contexts.replacement import Replacement
 
-from ..local_editor import URI, LocalEditor, LocalPool, until
+from ..local_editor import URI, LocalEditor, LocalPool
+from ..waiting import HANG_GUARD_S, until
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def configure(editor, **options):
 
 
 REFUSED = [
-    ({"exclude": ["a.py"]}, "completions are switched off for this file (option exclude)"),
-    ({"exclude": ["**/project/**"]}, "completions are switched off for this file (option exclude)"),
+    ({"exclude": ["a.py"]}, "completions are off for this file (option exclude)"),
+    ({"exclude": ["**/project/**"]}, "completions are off for this file (option exclude)"),
     ({"languages": []}, "python is not completed (option languages)"),
     ({"languages": ["sage", "xonsh"]}, "python is not completed, only sage, xonsh (option languages)"),
 ]
@@ -107,16 +107,16 @@ async def test_edits_of_a_cell_are_told_as_they_are_read(editor):
     editor.type("%time ")
     assert await editor.suggestion(0) == "scripted v2 'x = 1\\n' '0#ime y'"
     assert await editor.suggestion(3) is None
-    assert editor.reason == "the cursor is in a command of IPython"
+    assert editor.reason == "the cursor is in an IPython command"
 
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What the model was asked with."""
+    """The settings of the decoding."""
     calls = []
 
     def complete_many(*_, neighbours, path, **__):
-        calls.append((path, [(each.path, each.text.decode()) for each in neighbours]))
+        calls.append((path, [(neighbour.path, neighbour.text.decode()) for neighbour in neighbours]))
         return [Middle(b"pass", True, 1, 0, False, "end", -1.0, 0.0, 0.0)]
 
     monkeypatch.setattr(completion, "complete_many", complete_many)
@@ -128,17 +128,22 @@ def backend_of(folder, reads_files=True, exclude=()):
     backend._model = SimpleNamespace(
         fim=SimpleNamespace(reads_files=reads_files),
         uses_buffer=False,
-        acceptance=Acceptance.load(BUNDLED),
+        acceptance=ConfidenceEstimate.load(BUNDLED),
     )
     backend.enter(Workspace(1, (str(folder),), exclude))
     return backend
+
+
+def patient(**limits):
+    """Limits whose deadline does not matter."""
+    return Limits(deadline_ms=int(1000 * HANG_GUARD_S), **limits)
 
 
 def ask(backend, folder, **limits):
     document = DocumentId(1, (folder / "main.py").as_uri())
     text = b"from lib import tool\n"
     backend.open(document, 1, text, Python())
-    completion = backend.complete(Complete(1, document, 1, len(text), Limits(**limits), 0.0), lambda: False)
+    completion = backend.complete(Complete(1, document, 1, len(text), patient(**limits), 0.0), lambda: False)
     assert completion.text == "pass"
 
 
@@ -167,7 +172,7 @@ def test_files_of_one_language_are_read_beside_each_other(tmp_path, asked):
         backend.open(DocumentId(1, (tmp_path / name).as_uri()), 1, b"-- " + name.encode() + b"\n", language)
     document = DocumentId(1, (tmp_path / "a.lua").as_uri())
     backend.open(document, 1, b"f()\n", lua)
-    backend.complete(Complete(1, document, 1, 4, Limits(neighbour_tokens=100), 0.0), lambda: False)
+    backend.complete(Complete(1, document, 1, 4, patient(neighbour_tokens=100), 0.0), lambda: False)
     assert asked == [("a.lua", [("b.lua", "-- b.lua\n")])]
 
 
@@ -176,12 +181,12 @@ def test_the_bundled_model_writes_other_languages_only_by_hand(tmp_path, asked):
     backend._loaded = Load()
     document = DocumentId(1, (tmp_path / "a.lua").as_uri())
     backend.open(document, 1, b"f()\n", lua)
-    told = backend.complete(Complete(1, document, 1, 4, Limits(confidence=0.5), 0.0), lambda: False)
-    assert (told.texts, told.reason) == ((), KNOWS_PYTHON_ONLY)
+    told = backend.complete(Complete(1, document, 1, 4, patient(confidence=0.5), 0.0), lambda: False)
+    assert (told.texts, told.reason) == ((), PYTHON_ONLY)
     assert not backend.prepare()
     assert asked == []
-    by_hand = backend.complete(Complete(1, document, 1, 4, Limits(confidence=0.0), 0.0), lambda: False)
-    assert by_hand.reason is None or by_hand.reason.endswith(KNOWS_PYTHON_ONLY)
+    invoked = backend.complete(Complete(1, document, 1, 4, patient(confidence=0.0), 0.0), lambda: False)
+    assert invoked.reason is None or invoked.reason.endswith(PYTHON_ONLY)
     assert len(asked) == 1
 
 
@@ -190,7 +195,7 @@ def test_no_other_model_is_recommended_where_none_could_write(tmp_path, asked):
     backend._loaded = Load()
     document = DocumentId(1, (tmp_path / "a.lua").as_uri())
     backend.open(document, 1, b"f(]\n", lua)
-    told = backend.complete(Complete(1, document, 1, 3, Limits(relaxed_contexts=False), 0.0), lambda: False)
+    told = backend.complete(Complete(1, document, 1, 3, patient(relaxed_contexts=False), 0.0), lambda: False)
     assert told.reason == "the file is broken elsewhere (option relaxedContexts)"
     assert asked == []
 
@@ -207,9 +212,9 @@ def test_relaxing_is_an_option(asked, tmp_path):
     backend = backend_of(tmp_path)
     document = DocumentId(1, "untitled:x")
     backend.open(document, 1, b"x = ]\n\n", Python())
-    request = Complete(1, document, 1, 6, Limits(), 0.0)
+    request = Complete(1, document, 1, 6, patient(), 0.0)
     assert backend.complete(request, lambda: False).relaxed == ("line 1: “a” for “]”",)
-    strict = Complete(2, document, 1, 6, Limits(relaxed_contexts=False), 0.0)
+    strict = Complete(2, document, 1, 6, patient(relaxed_contexts=False), 0.0)
     refused = backend.complete(strict, lambda: False)
     assert (refused.texts, refused.reason) == ((), "the file is broken elsewhere (option relaxedContexts)")
     assert len(asked) == 1
@@ -223,9 +228,9 @@ def test_what_a_language_does_not_read_is_told(tmp_path):
     left = b"a = [" + signs + b"[ b ]" + signs + b"]\nc = "
     backend.open(document, 1, left + b"\n", lua)
     told = "line 1: a long bracket with more than 20 equal signs is not read"
-    relaxed = backend.complete(Complete(1, document, 1, len(left), Limits(), 0.0), lambda: False)
+    relaxed = backend.complete(Complete(1, document, 1, len(left), patient(), 0.0), lambda: False)
     assert told in relaxed.relaxed
-    strict = Complete(2, document, 1, len(left), Limits(relaxed_contexts=False), 0.0)
+    strict = Complete(2, document, 1, len(left), patient(relaxed_contexts=False), 0.0)
     assert backend.complete(strict, lambda: False).reason == told
 
 
@@ -241,5 +246,5 @@ def test_leaving_the_context_is_an_option(monkeypatch, tmp_path, escape):
     backend = backend_of(tmp_path)
     document = DocumentId(1, URI)
     backend.open(document, 1, b"f(a, )\n", Python())
-    backend.complete(Complete(1, document, 1, 5, Limits(context_escape=escape), 0.0), lambda: False)
+    backend.complete(Complete(1, document, 1, 5, patient(context_escape=escape), 0.0), lambda: False)
     assert (starts[0].feed(b"b) + (c") is not None) is escape

@@ -8,26 +8,22 @@ from operator import attrgetter
 
 import pytest
 
-from fimlsp.lsp_server.documents.open_documents import Change
+from fimlsp.lsp_server.documents import TextChange
 from fimlsp.lsp_server.session import requests
 from fimlsp.lsp_server.session import session as session_module
 from fimlsp.lsp_server.session.session import Session
-from fimlsp.lsp_server.settings.options import Settings
-from fimlsp.lsp_server.worker_client.worker_pool import WorkerPool
+from fimlsp.lsp_server.worker_pool import WorkerPool
 
-from ..local_editor import until
+from ..waiting import HANG_GUARD_S, finished, until
 
 URI = "file:///a.py"
 
 
 @pytest.fixture
-async def session(scripted_worker, monkeypatch):
-    monkeypatch.setattr(requests, "PATIENCE_S", 0.1)
-    monkeypatch.setattr(requests, "STUCK_S", 0.1)
+async def session(scripted_worker):
     statuses = []
     session = Session(WorkerPool(scripted_worker), statuses.append, lambda _: None)
     session.statuses = statuses
-    session.configure(Settings(deadline_ms=50))
     session.start()
     await until(lambda: any(status.state == "idle" for status in statuses))
     yield session
@@ -35,19 +31,27 @@ async def session(scripted_worker, monkeypatch):
 
 
 async def ask(session, character=0):
-    """The completion at a place of the first line, before it is decided whether to show it."""
-    return await asyncio.wait_for(session.completer.ask(URI, 0, character, "automatic").pending, 60)
+    """The completion at a place of the first line, before the decision to show it."""
+    return await finished(session.completer.request(URI, 0, character, "automatic").future)
+
+
+async def ask_in_vain(session, character):
+    """The completion at a place of the first line under a short limit, which holds for this request alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(requests, "PATIENCE_S", -session.settings.deadline_ms / 1000)
+        return await ask(session, character)
 
 
 async def test_an_answer_that_takes_too_long_is_empty_and_the_worker_goes_on(session):
     session.open(URI, "python", 1, "# slow")
-    assert (await ask(session, 6)).reason == "the answer took too long"
+    assert (await ask_in_vain(session, 6)).reason == "the answer took too long"
     assert (await ask(session)).text == "scripted v1 '' '# slow'"
 
 
-async def test_a_worker_that_is_stuck_is_ended_and_started_again(session):
+async def test_a_worker_that_is_stuck_is_ended_and_started_again(session, monkeypatch):
+    monkeypatch.setattr(requests, "STUCK_S", 0)
     session.open(URI, "python", 1, "# stuck")
-    assert (await ask(session, 7)).reason == "the answer took too long"
+    assert (await ask_in_vain(session, 7)).reason == "the answer took too long"
     await until(lambda: any("was ended by SIGKILL" in (status.reason or "") for status in session.statuses))
     await until(lambda: session.statuses[-1].state == "idle")
     assert (await ask(session)).text == "scripted v1 '' '# stuck'"
@@ -55,10 +59,10 @@ async def test_a_worker_that_is_stuck_is_ended_and_started_again(session):
 
 async def test_closing_answers_what_is_under_way(session):
     session.open(URI, "python", 1, "# slow")
-    asked = session.completer.ask(URI, 0, 6, "automatic")
+    asked = session.completer.request(URI, 0, 6, "automatic")
     await session.close()
-    assert (await asked.pending).reason == "the server is shutting down"
-    assert (await ask(session)).reason == "the worker process has ended and is not started again yet"
+    assert (await asked.future).reason == "the server is shutting down"
+    assert (await ask(session)).reason == "the worker process has ended and will be restarted"
 
 
 async def test_a_request_may_come_before_the_worker_runs(scripted_worker):
@@ -72,8 +76,8 @@ async def test_a_request_may_come_before_the_worker_runs(scripted_worker):
 async def test_nothing_is_kept_of_requests_that_are_over(session):
     session.open(URI, "python", 1, "# slow")
     for _ in range(5):
-        session.completer.ask(URI, 0, 6, "automatic")
-    session.completer.ask(URI, 0, 6, "automatic").pending.cancel()
+        session.completer.request(URI, 0, 6, "automatic")
+    session.completer.request(URI, 0, 6, "automatic").future.cancel()
     assert (await ask(session)).text
     await until(lambda: not session.completer.requests)
 
@@ -82,7 +86,7 @@ async def test_nothing_is_kept_of_requests_that_are_over(session):
     ("text", "are_known"), [("", True), ("# names soon", True), ("# names never", False)]
 )
 async def test_names_are_waited_for_but_not_for_ever(session, monkeypatch, text, are_known):
-    monkeypatch.setattr(session_module, "NAMES_S", 60.0 if are_known else 0.1)
+    monkeypatch.setattr(session_module, "NAMES_S", HANG_GUARD_S if are_known else 0.1)
     session.open(URI, "python", 1, text)
     assert await session.names_are_known() is are_known
 
@@ -93,7 +97,7 @@ async def test_without_a_worker_no_names_are_known(scripted_worker):
 
 
 def timers():
-    """What the event loop is to call later."""
+    """The timers of the event loop."""
     return [timer for timer in asyncio.get_running_loop()._scheduled if not timer.cancelled()]
 
 
@@ -103,19 +107,19 @@ async def test_no_timer_outlives_its_request(session, monkeypatch, end):
     monkeypatch.setattr(requests, "STUCK_S", 1000.0)
     before = len(timers())
     session.open(URI, "python", 1, "# slow\n")
-    ticket = session.completer.ask(URI, 1 if end == "answered" else 0, 6, "automatic")
+    ticket = session.completer.request(URI, 1 if end == "answered" else 0, 6, "automatic")
     assert len(timers()) == before + 1
     if end == "edited":
-        session.change(URI, 2, [Change(None, "x")])
+        session.change(URI, 2, [TextChange(None, "x")])
     elif end == "cancelled":
-        ticket.pending.cancel()
+        ticket.future.cancel()
     elif end == "closed":
         await session.close()
     await until(lambda: not session.completer.requests)
     assert len(timers()) == before
 
 
-@pytest.mark.parametrize("step", ["documents.offset", "completer._chosen", "completer.suggestions.show"])
+@pytest.mark.parametrize("step", ["documents.offset", "completer._to_show", "completer.suggestions.show"])
 async def test_whatever_goes_wrong_in_a_request_answers_it(session, monkeypatch, caplog, step):
     def fail(*_):
         raise RecursionError("too deep")
@@ -124,8 +128,8 @@ async def test_whatever_goes_wrong_in_a_request_answers_it(session, monkeypatch,
     owner, name = attrgetter(step.rpartition(".")[0])(session), step.rpartition(".")[2]
     monkeypatch.setattr(owner, name, fail)
     session.log.parent = logging.getLogger("fimlsp")
-    ticket = session.completer.ask(URI, 0, 0, "automatic")
-    assert not (await session.completer.answer(ticket)).texts
+    ticket = session.completer.request(URI, 0, 0, "automatic")
+    assert not (await session.completer.result(ticket)).texts
     assert (
         session.status.now.reason
         == "completing failed unexpectedly (RecursionError); the log has the details"

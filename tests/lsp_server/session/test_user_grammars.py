@@ -5,9 +5,11 @@ import asyncio
 import pytest
 
 from fimlsp.languages.custom import LarkLanguage
-from fimlsp.lsp_server.documents.open_documents import Documents, Rules
+from fimlsp.lsp_server.documents import CompletionRules, OpenDocuments
 from fimlsp.lsp_server.messages import Close, Open
-from fimlsp.lsp_server.session.user_grammars import UserGrammars, language_of
+from fimlsp.lsp_server.session.workspace_reads import UserGrammars, language_of
+
+from ..waiting import finished
 
 
 @pytest.fixture
@@ -35,17 +37,17 @@ def test_what_cannot_be_read_is_said(folder, file):
 async def test_they_are_read_beside_the_event_loop(folder):
     changed = asyncio.Event()
     grammars = UserGrammars(changed.set)
-    grammars.look({"sums": "sums.lark", "other": "missing.lark"}, [str(folder)])
-    await asyncio.wait_for(changed.wait(), 60)
-    assert isinstance(grammars.found["sums"], LarkLanguage)
-    assert "missing.lark" in grammars.found["other"]
+    grammars.read({"sums": "sums.lark", "other": "missing.lark"}, [str(folder)])
+    await finished(changed.wait())
+    assert isinstance(grammars.languages["sums"], LarkLanguage)
+    assert "missing.lark" in grammars.languages["other"]
 
 
 def test_documents_are_read_in_their_grammar(folder):
     sent = []
-    documents = Documents(1, sent.append, lambda _: (3, 11))
+    documents = OpenDocuments(1, sent.append, lambda _: (3, 11))
     language = language_of("sums.lark", [str(folder)])
-    documents.follow(Rules(("sums", "other"), grammars={"sums": language, "other": "it is broken"}))
+    documents.follow(CompletionRules(("sums", "other"), grammars={"sums": language, "other": "it is broken"}))
     documents.open("file:///a.sums", "sums", 1, "1+1")
     documents.open("file:///a.other", "other", 1, "1+1")
     opened, closed = sent

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from threading import Event
+from threading import Event, current_thread
 
 import pytest
 
-from fimlsp.lsp_server.python.environments import running_version
-from fimlsp.lsp_server.session import workspace_folders
-from fimlsp.lsp_server.session.workspace_folders import WorkspaceFolders
+from fimlsp.lsp_server.options import running_version
+from fimlsp.lsp_server.session import workspace_reads
+from fimlsp.lsp_server.session.workspace_reads import WorkspaceFolders
 
 from ..local_editor import LocalEditor, LocalPool
 from ..local_files import write
+from ..waiting import HANG_GUARD_S, finished
 
 
 @pytest.fixture(autouse=True)
@@ -26,9 +27,9 @@ async def test_the_innermost_folder_counts(tmp_path):
     changed = asyncio.Event()
     folders = WorkspaceFolders(changed.set)
     folders.add([tmp_path.as_uri(), (tmp_path / "inner").as_uri(), "vscode-vfs://github/x"])
-    folders.look()
+    folders.read()
     assert folders.python_of((tmp_path / "a.py").as_uri()) == running_version(), "not known yet"
-    await asyncio.wait_for(changed.wait(), 60)
+    await finished(changed.wait())
     assert folders.python_of((tmp_path / "a.py").as_uri()) == (3, 9)
     assert folders.python_of((tmp_path / "inner" / "deep" / "a.py").as_uri()) == (3, 12)
     assert folders.python_of("file:///elsewhere/a.py") == running_version()
@@ -38,34 +39,36 @@ async def test_the_innermost_folder_counts(tmp_path):
 
 
 async def test_an_older_look_does_not_count_any_more(monkeypatch):
-    asked, first = Event(), Event()
+    asked, first, readers = Event(), Event(), []
 
     def older_look():
+        readers.append(current_thread())
         asked.set()
-        return first.wait(10) and (3, 8)
+        return first.wait(HANG_GUARD_S) and (3, 8)
 
     seen = iter([older_look, lambda: (3, 12)])
-    monkeypatch.setattr(workspace_folders, "version_of_workspace", lambda _: next(seen)())
+    monkeypatch.setattr(workspace_reads, "version_of_workspace", lambda _: next(seen)())
     changed = asyncio.Event()
     folders = WorkspaceFolders(changed.set)
-    folders.look()
-    assert await asyncio.to_thread(asked.wait, 10)
-    folders.look()
-    await asyncio.wait_for(changed.wait(), 60)
+    folders.read()
+    assert await asyncio.to_thread(asked.wait, HANG_GUARD_S)
+    folders.read()
+    await finished(changed.wait())
     first.set()
-    await asyncio.sleep(0.05)
+    await asyncio.to_thread(readers[0].join)
+    await asyncio.sleep(0)  # its result, if any, is taken before this returns
     assert folders.python_of("untitled:x") == (3, 12)
 
 
 async def test_files_that_never_come_do_not_keep_a_client_waiting(tmp_path, monkeypatch):
-    """Neither a pipe that nobody writes to nor a file system that hangs."""
+    """Neither a pipe without a writer nor a file system that hangs."""
     os.mkfifo(tmp_path / ".python-version")
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "pyvenv.cfg").symlink_to("/dev/stdin")
     hangs = Event()
-    found = workspace_folders.version_of_workspace
+    found = workspace_reads.version_of_workspace
     monkeypatch.setattr(
-        workspace_folders, "version_of_workspace", lambda folder: hangs.wait() and found(folder)
+        workspace_reads, "version_of_workspace", lambda folder: hangs.wait() and found(folder)
     )
     editor = LocalEditor(LocalPool(), {"minLength": 0})
     await editor.start()

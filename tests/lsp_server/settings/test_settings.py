@@ -1,4 +1,4 @@
-"""What a client sends, and the settings that come of it."""
+"""Settings from the values that a client sends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from fimlsp.lsp_server.messages import Load
-from fimlsp.lsp_server.settings.options import (
+from fimlsp.lsp_server.options import (
     OPTIONS,
     Settings,
     load_of,

@@ -12,15 +12,21 @@ from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lexing.interruption import interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load
 from fimlsp.lsp_server.worker import engine_documents
-from fimlsp.lsp_server.worker.answers import faults_in_words, to_completion
-from fimlsp.lsp_server.worker.backend import TAKES_TOO_LONG, Backend, decode_settings, loaded, seconds_left
+from fimlsp.lsp_server.worker.answers import describe_faults, to_completion
+from fimlsp.lsp_server.worker.backend import (
+    CONTEXT_TOO_SLOW,
+    Backend,
+    decode_settings,
+    open_model,
+    seconds_left,
+)
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.networks.torch.threads import default_threads
 from fimlsp.quotient.contexts.replacement import Replacement
-from fimlsp.quotient.language.whole_text import Fault
+from fimlsp.quotient.language.contract import Fault
 
 
 def test_limits_become_settings_of_the_decoding():
@@ -54,7 +60,7 @@ ARGUMENTS = [
 def test_how_a_model_is_loaded(load, expected, monkeypatch):
     asked = []
     monkeypatch.setattr(loading, "load_model", lambda name, **arguments: asked.append((name, arguments)))
-    loaded(load, lambda _: None)
+    open_model(load, lambda _: None)
     ((name, arguments),) = asked
     del arguments["on_progress"]
     assert (name, {key: value for key, value in arguments.items() if value is not None}) == (
@@ -66,10 +72,10 @@ def test_how_a_model_is_loaded(load, expected, monkeypatch):
 ANSWERS = [
     (b"x", True, "end", "x", None),
     ("é".encode(), True, "deadline", "é", None),
-    (b"", True, "end", "", "the model has nothing to add here"),
-    (b"x(", False, "dead_end", "", "nothing that connects was found (dead_end)"),
-    (b"x", True, "cancelled", "", "nothing that connects was found (cancelled)"),
-    (b"\xc3", False, "cancelled", "", "nothing that connects was found (cancelled)"),
+    (b"", True, "end", "", "the model adds nothing here"),
+    (b"x(", False, "dead_end", "", "no connecting text was found (dead_end)"),
+    (b"x", True, "cancelled", "", "no connecting text was found (cancelled)"),
+    (b"\xc3", False, "cancelled", "", "no connecting text was found (cancelled)"),
 ]
 
 
@@ -99,7 +105,7 @@ def test_only_what_connects_is_shown(text, complete, stop, shown, reason):
 def test_faults_that_do_not_count_are_told_with_their_lines():
     faults = [Fault("duplicate argument 'a'", ((13, 14), (16, 17)))]
     told = "line 2: as if there were no “duplicate argument 'a'”"
-    assert faults_in_words(b"x = 1\ndef f(a, a): pass\n", faults) == (told,)
+    assert describe_faults(b"x = 1\ndef f(a, a): pass\n", faults) == (told,)
 
 
 def test_candidates_are_different_and_useful():
@@ -227,7 +233,7 @@ LONG = b"".join(b"x%d = f(%d, y)\n" % (number, number) for number in range(20_00
 
 
 def asked_in(data, seconds_ms, should_stop=lambda: False):
-    """What a backend says that has a model and has just got *data*; and the backend."""
+    """The completion of a backend with a model for the new document *data*; and the backend."""
     backend = Backend()
     backend._model = object()
     backend.open(named("a"), 1, data, PYTHON)
@@ -237,7 +243,7 @@ def asked_in(data, seconds_ms, should_stop=lambda: False):
 
 def test_a_text_that_cannot_be_read_in_time_is_told_and_read_on():
     said, backend = asked_in(LONG, 50)
-    assert (said.texts, said.reason, said.final) == ((), TAKES_TOO_LONG, False)
+    assert (said.texts, said.reason, said.final) == ((), CONTEXT_TOO_SLOW, False)
     with interruptible(lambda: True):
         assert backend.prepare()
     while backend.prepare():
@@ -249,5 +255,5 @@ def test_a_text_that_cannot_be_read_in_time_is_told_and_read_on():
 
 def test_the_engine_stops_for_a_request_that_is_cancelled():
     asks = iter([False] * 5)
-    said, _ = asked_in(LONG, 60_000, lambda: next(asks, True))
+    said, _ = asked_in(LONG, 600_000, lambda: next(asks, True))
     assert said.reason == "cancelled"

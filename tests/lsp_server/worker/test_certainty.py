@@ -1,4 +1,4 @@
-"""What is shown while typing: the part of a middle that is sure, and has no faults that can be seen."""
+"""Automatic completions: the confident part of a middle, without visible faults."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lsp_server.messages import Limits
-from fimlsp.lsp_server.worker.answers import as_limited, what_is_sure
-from fimlsp.models.acceptance.estimate import Acceptance, Level
-from fimlsp.models.acceptance.regression import Regression, Weight
+from fimlsp.lsp_server.worker.answers import confident_part, within_limits
+from fimlsp.models.confidence import ConfidenceEstimate, Level, Regression, Weight
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.quotient.engine import Engine
 
 SURE = Regression(4.0, {"total": Weight(0.0, 1.0, 1.0)})
 NEVER = Regression(-500.0, {})
-ESTIMATE = Acceptance(SURE, NEVER, 1, 1, levels=(Level(8.0, 0.5, 0.5, -9.0),))
+ESTIMATE = ConfidenceEstimate(SURE, NEVER, 1, 1, levels=(Level(8.0, 0.5, 0.5, -9.0),))
 """A text of total log-probability t is right with the log-odds 4 + t; a wrong one costs 8 characters."""
 
 ENGINE = Engine(python())
@@ -62,7 +61,7 @@ SURE = [
 @pytest.mark.parametrize(("marked", "written", "shown"), SURE)
 def test_what_is_sure_is_shown(marked, written, shown):
     left, right, start = split(marked)
-    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
     assert (sure and sure.inserted.decode()) == shown
 
 
@@ -97,7 +96,7 @@ OPEN = [
 def test_what_is_not_sure_is_left_open(marked, written, shown):
     left, right, start = split(marked)
     limits = Limits(confidence=0.5, cursor_inside=True)
-    sure = what_is_sure(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
     assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
     assert sure is None or ast.parse(left + sure.inserted + right)
 
@@ -105,7 +104,7 @@ def test_what_is_not_sure_is_left_open(marked, written, shown):
 @pytest.mark.parametrize(("marked", "written", "shown"), OPEN)
 def test_nothing_is_left_open_where_the_editor_cannot_put_the_cursor_there(marked, written, shown):
     left, right, start = split(marked)
-    sure = what_is_sure(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
     assert (sure and sure.text.decode()) == (shown[0] if shown and not shown[1] else None)
 
 
@@ -125,14 +124,14 @@ FAULTS = [
 def test_what_is_shown_is_asked_for_its_own_faults(marked, written, shown):
     left, right, start = split(f"from shop import total\n{marked}")
     limits = Limits(confidence=0.5, cursor_inside=True)
-    sure = what_is_sure(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
     assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
 
 
 def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():
     left, right, start = split("price = total = 1\nx = <|>\n")
     assert (
-        what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), PYTHON_POLICY)
+        confident_part(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), PYTHON_POLICY)
         is None
     )
 
@@ -152,16 +151,16 @@ LIMITED = [
 @pytest.mark.parametrize(("marked", "text", "limits", "kept", "complete"), LIMITED)
 def test_one_line_is_one_line_and_a_bracket_is_not_left(marked, text, limits, kept, complete):
     *_, start = split(marked)
-    found = as_limited([middle((text, -1.0))], Limits(**limits), start, PYTHON_POLICY)
-    assert [each.text.decode() for each in found] == ([] if kept is None else [kept])
-    assert all(each.complete is complete for each in found)
+    found = within_limits([middle((text, -1.0))], Limits(**limits), start, PYTHON_POLICY)
+    assert [beginning.text.decode() for beginning in found] == ([] if kept is None else [kept])
+    assert all(beginning.complete is complete for beginning in found)
 
 
 def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
     left, right, start = split("price = total = 1\nx = <|>\n")
     written = middle(("total", -0.1), (" + price + price", -4.2), stop="budget")
     for least, shown in [(0, b"total"), (6, b"total + price + price"), (30, None)]:
-        sure = what_is_sure(
+        sure = confident_part(
             written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), PYTHON_POLICY
         )
         assert (sure and sure.text) == shown
@@ -169,6 +168,6 @@ def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
 
 def test_what_is_known_of_python_says_nothing_of_other_languages():
     left, right, start = split("total = 1\nx = <|>\n")
-    sure = what_is_sure(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), lua.editor)
+    sure = confident_part(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), lua.editor)
     assert sure is not None
     assert sure.text == b"total + price"

@@ -1,23 +1,21 @@
-"""What a hostile workspace can make the analysis of names do: nothing but find fewer names."""
+"""A hostile workspace and the analysis of names: it can only hide names."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from fimlsp.languages.python.analysis.questions import Question
-from fimlsp.lsp_server.documents.uris import path_of
 from fimlsp.lsp_server.messages import DocumentId, Workspace
 from fimlsp.lsp_server.worker.file_guard import FileGuard, trusted_folders
-from fimlsp.lsp_server.worker.names import Names
+from fimlsp.lsp_server.worker.names import NameLookup
+from fimlsp.lsp_server.workspace_files import path_of
 
 from ..local_files import write
-
-WAIT_S = 60.0
+from ..waiting import block_until
 
 
 def guard_of(folder, *excluded):
@@ -78,7 +76,7 @@ HOSTILE = {
 def test_a_hostile_workspace_is_read_and_not_run(tmp_path):
     write(tmp_path, HOSTILE)
     os.mkfifo(tmp_path / "pipe.py")
-    names, document = Names(), DocumentId(1, (tmp_path / "main.py").as_uri())
+    names, document = NameLookup(), DocumentId(1, (tmp_path / "main.py").as_uri())
     names.enter(Workspace(1, (str(tmp_path),), ("**/hidden.py",)))
     left = b"import shop, evil, pipe, hidden, conftest, json\n"
     owners = b"shop.a, evil.a, pipe.a, hidden.a, conftest.a\n"
@@ -102,22 +100,20 @@ def test_names_are_found_by_who_never_ran_jedi(tmp_path, monkeypatch, is_writabl
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / ("cache" if is_writable else "empty")))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    names, document = Names(), DocumentId(1, (workspace / "main.py").as_uri())
+    names, document = NameLookup(), DocumentId(1, (workspace / "main.py").as_uri())
     names.enter(Workspace(1, (str(workspace),), ()))
     try:
         known = wait_for(names, document, b"import shop\nshop.", b"\n")
         assert b"sell" in known.attributes[b"shop"]
     finally:
         names._analysis.close()
-    assert not [each for each in home.rglob("*") if each.suffix == ".pkl"]
+    assert not [path for path in home.rglob("*") if path.suffix == ".pkl"]
 
 
 def wait_for(names, document, left, right):
-    ends_at = time.monotonic() + WAIT_S
-    while time.monotonic() < ends_at:
+    def line():
         names.at(document, path_of(document.uri), left, right)
-        line = names._analysis._files[document].line
-        if line.is_done:
-            return line.names
-        time.sleep(0.02)
-    raise AssertionError("the names do not come")
+        return names._analysis._files[document].line
+
+    block_until(lambda: line().is_done, lambda: "the names do not come")
+    return line().names

@@ -19,16 +19,18 @@ from fimlsp.lsp_server.messages import (
     Ready,
     read_report,
 )
-from fimlsp.lsp_server.worker import server_watch
+from fimlsp.lsp_server.worker import worker as worker_module
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.lsp_server.worker.worker import Inbox, Worker
 from fimlsp.models.gguf_export import export_gguf
+
+from ..waiting import HANG_GUARD_S
 
 xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")
 
 DOCUMENT = DocumentId(1, "a.py")
 LEFT, RIGHT = b"def area(width, height):\n    return width * ", b"\n\n\nprint(area(2, 3))\n"
-LIMITS = Limits(max_tokens=12, deadline_ms=60_000)
+LIMITS = Limits(max_tokens=12, deadline_ms=600_000)
 
 
 def serve(path, port):
@@ -44,7 +46,7 @@ def free_port():
 
 
 def test_a_server_that_goes_is_replaced_at_once_and_used_again_when_it_is_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(server_watch, "PAUSES_S", (0.05, 0.1))
+    monkeypatch.setattr(worker_module, "PAUSES_S", (0.05, 0.1))
     path, port = tmp_path / "bundled.gguf", free_port()
     export_gguf("bundled", path)
     server = serve(path, port)
@@ -60,16 +62,16 @@ def test_a_server_that_goes_is_replaced_at_once_and_used_again_when_it_is_back(t
     del server
     complete(2)
     server = serve(path, port)
-    assert inbox.next(30) == load
+    assert inbox.next(HANG_GUARD_S) == load
     worker.handle(load)
     complete(3)
     del server
     sink.seek(0)
     told = list(iter(lambda: read_report(sink), None))
-    first, instead, again = (each for each in told if isinstance(each, Ready))
+    first, instead, again = (report for report in told if isinstance(report, Ready))
     assert first == again == Ready("bundled.gguf (llama-server)")
     assert instead.model == "bundled"
-    assert instead.problem.startswith(f"No model server answers at 127.0.0.1:{port}")
-    texts = [each.completion.text for each in told if isinstance(each, Answer)]
+    assert instead.problem.startswith(f"Cannot reach a model server at 127.0.0.1:{port}")
+    texts = [report.completion.text for report in told if isinstance(report, Answer)]
     assert len(texts) == 3
     assert all(texts)

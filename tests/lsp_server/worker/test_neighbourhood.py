@@ -1,11 +1,11 @@
-"""What the model reads of other files."""
+"""The text of other files that the model reads."""
 
 from __future__ import annotations
 
 import pytest
 
-from fimlsp.lsp_server.worker.neighbourhood import OpenFile, neighbours_of
-from fimlsp.lsp_server.workspace.workspace_files import workspace_files
+from fimlsp.lsp_server.worker.neighbour_texts import OpenFile, neighbours_of
+from fimlsp.lsp_server.workspace_files import workspace_files
 
 from ..local_files import write
 
@@ -19,7 +19,7 @@ PROJECT = {
 }
 
 
-# what pkg/main.py says, and the files (with a word of each) that it brings along
+# the text of pkg/main.py, and the files that it brings along, with a word of each
 BROUGHT = [
     ("from .core import Engine", [("pkg/core.py", "class Engine")]),
     ("from pkg import Engine", [("pkg/core.py", "class Engine")]),
@@ -42,8 +42,8 @@ def test_definitions_of_what_is_imported_come_along(tmp_path, source, brought):
     (root / "link.py").symlink_to(tmp_path / "outside.py")
     files = workspace_files((str(root),), ("**/secret/**",))
     found = neighbours_of(root / "pkg" / "main.py", source.encode(), [], files, 100)
-    assert [(each.path, word) for each, (_, word) in zip(found, brought, strict=True)] == brought
-    assert all(word.encode() in each.text for each, (_, word) in zip(found, brought, strict=True))
+    assert [(neighbour.path, word) for neighbour, (_, word) in zip(found, brought, strict=True)] == brought
+    assert all(word.encode() in neighbour.text for neighbour, (_, word) in zip(found, brought, strict=True))
 
 
 def test_open_documents_count_as_they_are_and_recent_edits_come_along(tmp_path):
@@ -55,11 +55,11 @@ def test_open_documents_count_as_they_are_and_recent_edits_come_along(tmp_path):
     ]
     files = workspace_files((str(tmp_path),), ())
     found = neighbours_of(tmp_path / "b.py", b"from a import *", others, files, 1000)
-    assert [each.path for each in found] == ["a.py", "untitled.py", "a.py"]
+    assert [neighbour.path for neighbour in found] == ["a.py", "untitled.py", "a.py"]
     assert found[0].text == b"NEW = 2\n"
     assert 0 < len(found[1].text) <= 1600
     assert found[1].text.startswith(b"scratch = 3\n")
-    assert sum(len(each.text) for each in found) <= 4000
+    assert sum(len(neighbour.text) for neighbour in found) <= 4000
     assert neighbours_of(tmp_path / "b.py", b"from a import *", others, files, 0) == []
 
 
@@ -67,4 +67,4 @@ def test_other_cells_of_a_notebook_come_first(tmp_path):
     notebook = tmp_path / "n.ipynb"
     others = [OpenFile(tmp_path / "a.py", b"x = 1\n", 3), OpenFile(notebook, b"y = 2\n", None)]
     found = neighbours_of(notebook, b"z", others, workspace_files((str(tmp_path),), ()), 100)
-    assert [each.path for each in found] == ["n.ipynb", "a.py"]
+    assert [neighbour.path for neighbour in found] == ["n.ipynb", "a.py"]

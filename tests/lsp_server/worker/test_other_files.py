@@ -10,7 +10,7 @@ import pytest
 from fimlsp.languages.json import json
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import Workspace
-from fimlsp.lsp_server.worker.engine_documents import Entry
+from fimlsp.lsp_server.worker.engine_documents import DocumentEntry
 from fimlsp.lsp_server.worker.other_files import OtherFiles
 
 from ..local_files import write
@@ -30,14 +30,14 @@ def files(tmp_path):
 
 
 def entry(path, text="", edited_at=None, grammar=PYTHON):
-    return Entry(path, False, 1, text.encode(), grammar, grammar.editor, edited_at=edited_at)
+    return DocumentEntry(path, False, 1, text.encode(), grammar, grammar.editor, edited_at=edited_at)
 
 
 def suggested(files, here, opened, written="alpha = "):
-    files.beside(MIXED, here, opened, 512)
+    files.context(MIXED, here, opened, 512)
     files._project.wait()
-    found = files.beside(MIXED, here, opened, 512).elsewhere.after(written.encode())
-    return [each.text.decode() for each in found if each.agreement == len(written)]
+    found = files.context(MIXED, here, opened, 512).elsewhere.after(written.encode())
+    return [match.text.decode() for match in found if match.agreement == len(written)]
 
 
 def test_what_was_edited_counts_as_it_is(files, tmp_path):
@@ -62,7 +62,7 @@ def test_only_around_the_last_edit_is_looked(files):
 
 def test_a_model_is_told_what_it_can_use(files, tmp_path):
     here = entry(tmp_path / "here.py", "from a import *\n")
-    mixed, reading = (files.beside(model, here, [], 512) for model in (MIXED, READS))
+    mixed, reading = (files.context(model, here, [], 512) for model in (MIXED, READS))
     assert (mixed.path, mixed.neighbours) == (None, [])
-    assert (reading.path, [each.path for each in reading.neighbours]) == ("here.py", ["a.py"])
+    assert (reading.path, [match.path for match in reading.neighbours]) == ("here.py", ["a.py"])
     assert reading.elsewhere is None

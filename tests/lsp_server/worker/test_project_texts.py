@@ -1,4 +1,4 @@
-"""What is indexed of a project, beside all other work, and what is left out."""
+"""Indexed files of a project, and files that are left out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
-from fimlsp.languages.python.wanted.import_table import Origin, origins
-from fimlsp.lsp_server.worker import project_texts
-from fimlsp.lsp_server.worker.project_texts import ProjectTexts
-from fimlsp.lsp_server.workspace.workspace_files import workspace_files
-from fimlsp.models.networks.precedents import Together
+from fimlsp.languages.python.missing_names.import_table import Origin, origins
+from fimlsp.lsp_server.worker import other_files
+from fimlsp.lsp_server.worker.other_files import ProjectTexts
+from fimlsp.lsp_server.workspace_files import workspace_files
+from fimlsp.models.networks.matches import CombinedSources
 
 from ..local_files import write
 
@@ -41,15 +41,15 @@ def project(tmp_path):
 
 
 def followed(project, path, written, opened=()):
-    """What followed *written* in the project of the file at *path*, once all of it is read."""
+    """The texts after *written* in the project of the file at *path*, once all of it is indexed."""
     project.elsewhere(path, opened)
     project.wait()
-    found = Together(project.elsewhere(path, opened)).after(written.encode())
+    found = CombinedSources(project.elsewhere(path, opened)).after(written.encode())
     project.wait()  # without a rest between two readings, the question has begun another
-    return [each.text.decode() for each in found if each.agreement == len(written)]
+    return [match.text.decode() for match in found if match.agreement == len(written)]
 
 
-# what is written in pkg/here.py, and what follows it in other files of the project
+# a text in pkg/here.py, and the texts that follow it in other files of the project
 FOLLOWED = [
     ("alpha = ", ["one_long_name\n"]),
     ("beta = ", ["two_long_name\n"]),
@@ -78,7 +78,7 @@ def test_what_other_files_import_and_define(project, tmp_path):
         origins(project.imports(here), name, here, is_relative=False) for name in (b"beta", b"own", b"key")
     ]
     project.wait()
-    assert [list(each) for each in found] == [[Origin(b"b", b"beta")], [], []]
+    assert [list(match) for match in found] == [[Origin(b"b", b"beta")], [], []]
 
 
 def test_of_folders_within_each_other_the_inner_one_counts(tmp_path):
@@ -110,14 +110,14 @@ def test_what_has_changed_is_read_again_in_time(project, tmp_path, monkeypatch):
     assert followed(project, here, "alpha = ") == ["one_long_name\n"]
     write(tmp_path, {"pkg/a.py": "alpha = a_new_name\n", "new.py": "theta = later\n"})
     assert followed(project, here, "alpha = ") == ["one_long_name\n"], "not before a minute has passed"
-    monkeypatch.setattr(project_texts, "REST_S", 0)
+    monkeypatch.setattr(other_files, "REFRESH_S", 0)
     assert followed(project, here, "alpha = ") == ["a_new_name\n"]
     assert followed(project, here, "theta = ") == ["later\n"]
 
 
 def test_an_index_of_unchanged_files_is_kept(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(project_texts, "INDEX_BYTES", 25)
-    monkeypatch.setattr(project_texts, "REST_S", 0)
+    monkeypatch.setattr(other_files, "INDEX_BYTES", 25)
+    monkeypatch.setattr(other_files, "REFRESH_S", 0)
     here = tmp_path / "pkg" / "here.py"
     followed(project, here, "")
     (folder,) = project._folders.values()
@@ -130,14 +130,14 @@ def test_an_index_of_unchanged_files_is_kept(project, tmp_path, monkeypatch):
 
 
 def test_of_a_large_project_what_is_near_is_read(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(project_texts, "MOST_BYTES", 45)
+    monkeypatch.setattr(other_files, "MOST_BYTES", 45)
     here = tmp_path / "pkg" / "here.py"
     assert followed(project, here, "alpha = ") == ["one_long_name\n"]
     assert followed(project, here, "gamma = ") == []
 
 
 def test_a_folder_of_too_many_files_is_not_walked_to_its_end(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(project_texts, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(other_files, "MOST_ENTRIES", 3)
     assert followed(project, tmp_path / "pkg" / "here.py", "alpha = ") == []
 
 
@@ -158,13 +158,13 @@ def test_nothing_is_read_after_the_end(project, tmp_path):
 
 def test_a_question_does_not_wait_for_the_reading(project, tmp_path, monkeypatch):
     may_read = threading.Event()
-    read = project_texts.read_regular_file
+    read = other_files.read_regular_file
 
     def slowly(*arguments):
         may_read.wait()
         return read(*arguments)
 
-    monkeypatch.setattr(project_texts, "read_regular_file", slowly)
+    monkeypatch.setattr(other_files, "read_regular_file", slowly)
     here = tmp_path / "pkg" / "here.py"
     assert project.elsewhere(here, ()) == []
     assert project.elsewhere(here, ()) == []

@@ -1,4 +1,4 @@
-"""What follows the cursor anyway is not suggested."""
+"""Lines that follow the cursor are not suggested again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fimlsp.languages.python import python
 from fimlsp.lsp_server.worker.answers import without_repetition
 from fimlsp.quotient.engine import Engine
 
-# left<|suggestion|>right, what is left of the suggestion
+# left<|suggestion|>right, the part of the suggestion that stays
 REPEATED = [
     ("<|x = 1|>\nx = 1\n", ""),
     ("<|x = 1|>\n\n  \nx = 1\n", ""),

@@ -1,4 +1,4 @@
-"""The bundled model writes what the code below the cursor lacks, with imports as other files have them."""
+"""The bundled model defines names that are missing below the cursor, with imports as in other files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fimlsp.languages.json import json
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.worker.names import Names
+from fimlsp.lsp_server.worker.names import NameLookup
 
 from ..local_files import write
 
-LIMITS = Limits(deadline_ms=20_000, confidence=0.5, neighbour_tokens=512, min_length=2)
+LIMITS = Limits(deadline_ms=600_000, confidence=0.5, neighbour_tokens=512, min_length=2)
 PROJECT = {
     "shop/__init__.py": "from shop.orders import Order\n",
     "shop/orders.py": "from decimal import Decimal\n\n\nclass Order:\n    total: Decimal\n",
@@ -26,7 +26,7 @@ PROJECT = {
 def backend(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     write(folder, PROJECT)
-    names = Names()
+    names = NameLookup()
     backend = Backend(names)
     backend.load(Load(), lambda *_: None)
     backend.enter(Workspace(1, (str(folder),), ()))
@@ -44,12 +44,12 @@ def completed(backend, marked, grammar=None):
     def answer():
         return backend.complete(Complete(1, document, 1, len(left), LIMITS, time.monotonic()), lambda: False)
 
-    answer()  # begins to read the project
+    answer()  # starts to index the project
     backend._other_files[1]._project.wait()
     return answer()
 
 
-# a cursor, and how what is suggested begins
+# a cursor, and the start of the suggestion
 CASES = {
     "an import": (
         "import os\n<|>\n\n\nprint(Order(os))\n",

@@ -1,8 +1,9 @@
-"""What the worker does while nobody asks, and what with models that cannot be used."""
+"""The worker in idle time, and with models that cannot be used."""
 
 from __future__ import annotations
 
 import io
+import threading
 
 import pytest
 
@@ -19,12 +20,14 @@ from fimlsp.lsp_server.messages import (
     Ready,
     read_report,
 )
-from fimlsp.lsp_server.worker import server_watch, worker
+from fimlsp.lsp_server.worker import worker as worker_module
 from fimlsp.lsp_server.worker.worker import PAUSE_S, SILENCE_S, Inbox, Worker
 from fimlsp.models.errors import ModelError, OutOfMemoryError
-from fimlsp.models.served.http.address import is_address
-from fimlsp.models.served.http.failures import ServerError
-from fimlsp.quotient.completion.shortest import NoCompletionError
+from fimlsp.models.remote.address import is_address
+from fimlsp.models.remote.errors import ServerError
+from fimlsp.quotient.states.shortest_completion import NoCompletionError
+
+from ..waiting import HANG_GUARD_S, block_until
 
 MESSAGE = Close(DocumentId(1, "a"))
 WAIT, LOOK, LISTEN, SLEEP = (f"wait {seconds}" for seconds in (PAUSE_S, 0, SILENCE_S, None))
@@ -73,8 +76,8 @@ DAYS = [
 @pytest.mark.parametrize(("messages", "pieces", "done"), DAYS)
 def test_idle_time(messages, pieces, done, monkeypatch):
     day = Day([*messages], pieces)
-    monkeypatch.setattr(worker, "collect_new_garbage", lambda: day.done.append("new"))
-    monkeypatch.setattr(worker, "collect_garbage", lambda: day.done.append("garbage"))
+    monkeypatch.setattr(worker_module, "collect_new_garbage", lambda: day.done.append("new"))
+    monkeypatch.setattr(worker_module, "collect_garbage", lambda: day.done.append("garbage"))
     with pytest.raises(EnoughError):
         Worker(day, day, io.BytesIO()).run()
     assert day.done == done
@@ -114,7 +117,7 @@ class Models:
 
 
 def reports(unusable, *messages):
-    """What a worker says, and which models it loads."""
+    """The reports of a worker, and the models that it loads."""
     backend, sink = Models(unusable), io.BytesIO()
     worker = Worker(backend, Inbox(), sink)
     for message in messages:
@@ -136,40 +139,42 @@ class Fleeting(Models):
 
 
 def test_a_server_that_fails_is_replaced_and_comes_back(monkeypatch):
-    monkeypatch.setattr(server_watch, "PAUSES_S", (0.01, 0.02))
+    monkeypatch.setattr(worker_module, "PAUSES_S", (0.01, 0.02))
     backend, inbox, sink = Fleeting([SERVER]), Inbox(), io.BytesIO()
     worker = Worker(backend, inbox, sink)
     load = Load(SERVER)
     worker.handle(load)
     assert inbox.next(0.1) is None, "it is not there yet"
     backend.unusable = []
-    assert inbox.next(10) == load
+    assert inbox.next(HANG_GUARD_S) == load
     worker.handle(load)
     backend.unusable = [SERVER]
     worker.handle(COMPLETE)
     backend.unusable = []
-    assert inbox.next(10) == load
+    assert inbox.next(HANG_GUARD_S) == load
     worker.handle(load)
     worker.handle(COMPLETE)
     sink.seek(0)
     told = list(iter(lambda: read_report(sink), None))
-    assert [each.problem or each.model for each in told if isinstance(each, Ready)] == [
+    assert [report.problem or report.model for report in told if isinstance(report, Ready)] == [
         f"no {SERVER}. {INSTEAD}",
         SERVER,
         f"it has gone; start it. {INSTEAD}",
         SERVER,
     ]
-    assert [each.completion.text for each in told if isinstance(each, Answer)] == ["bundled", SERVER]
+    assert [report.completion.text for report in told if isinstance(report, Answer)] == ["bundled", SERVER]
 
 
 def test_a_server_is_not_waited_for_when_another_model_is_wanted(monkeypatch):
-    monkeypatch.setattr(server_watch, "PAUSES_S", (0.05, 0.05))
+    monkeypatch.setattr(worker_module, "PAUSES_S", (0.05, 0.05))
     backend, inbox = Fleeting([SERVER]), Inbox()
     worker = Worker(backend, inbox, io.BytesIO())
+    before = set(threading.enumerate())
     worker.handle(Load(SERVER))
     worker.handle(Load())
     backend.unusable = []
-    assert inbox.next(0.3) is None
+    block_until(lambda: set(threading.enumerate()) <= before, lambda: "it is still watched")
+    assert inbox.next(0) is None
 
 
 INSTEAD = "Until then the bundled model is used."

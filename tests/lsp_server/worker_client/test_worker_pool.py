@@ -1,8 +1,7 @@
-"""Who shares a worker with whom, and when one is ended."""
+"""Workers: shared by the clients of a model, and ended without clients."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from fimlsp.lsp_server.messages import Leave, Load
 
 from ..local_editor import LocalEditor, LocalPool
+from ..waiting import until
 
 
 @pytest.fixture
@@ -37,11 +37,6 @@ def workers(start):
 
 def use(editor, **changes):
     editor.session.configure(replace(editor.session.settings, **changes))
-
-
-async def turn():
-    for _ in range(8):
-        await asyncio.sleep(0)
 
 
 async def test_clients_with_the_same_model_share_a_worker(start):
@@ -76,13 +71,10 @@ async def test_a_client_moves_to_the_worker_that_has_the_model(start):
     one.open("a<|>")
     worker = start.pool.workers[Load()].process
     use(one, model="x")
-    await turn()
-    assert workers(start) == {"x": 2}
-    assert not worker.is_available
+    await until(lambda: workers(start) == {"x": 2} and not worker.is_available)
     assert await one.suggestion() == "x v1 'a' ''"
     use(other, model="")
-    await turn()
-    assert workers(start) == {"x": 1, None: 1}
+    await until(lambda: workers(start) == {"x": 1, None: 1})
 
 
 async def test_a_request_under_way_moves_along(start):
@@ -90,7 +82,7 @@ async def test_a_request_under_way_moves_along(start):
     one.open("a<|>")
     asked = one.ask()
     use(one, model="y")
-    assert (await one.completer.answer(asked)).texts == ("y v1 'a' ''",)
+    assert (await one.completer.result(asked)).texts == ("y v1 'a' ''",)
 
 
 async def test_what_belongs_to_a_client_that_leaves_is_forgotten(start):
@@ -99,9 +91,8 @@ async def test_what_belongs_to_a_client_that_leaves_is_forgotten(start):
     other.open("b<|>")
     worker = start.pool.workers[Load()].process
     await one.session.close()
-    await turn()
+    await until(lambda: [name.client for name in worker.backend.texts] == [other.session.number])
     assert Leave(one.session.number) in worker.seen
-    assert [name.client for name in worker.backend.texts] == [other.session.number]
     assert await other.suggestion() == "scripted v1 'b' ''"
 
 
@@ -112,7 +103,7 @@ async def test_who_comes_later_is_told_where_the_worker_is(start):
 
 async def test_reloading_is_for_all_who_share(start):
     one, other = await start(), await start()
+    seen = start.pool.workers[Load()].process.seen
     one.session.reload()
-    await turn()
-    assert other.session.status.now.state == "idle"
-    assert sum(isinstance(message, Load) for message in start.pool.workers[Load()].process.seen) == 2
+    await until(lambda: sum(isinstance(message, Load) for message in seen) == 2)
+    await until(lambda: other.session.status.now.state == "idle")

@@ -1,4 +1,4 @@
-"""The worker as a process: pauses between starts, the words for its end, and what it can be sent."""
+"""The worker as a process: pauses between starts, the reason of its end, and messages to it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from fimlsp.lsp_server.messages import (
     Limits,
     Open,
 )
-from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess, describe_end, pause_after
+from fimlsp.lsp_server.worker_process import WorkerProcess, describe_end, pause_after
 from fimlsp.quotient.contexts.replacement import Replacement
+
+from ..waiting import HANG_GUARD_S, finished
 
 A, B = DocumentId(1, "a"), DocumentId(1, "b")
 
@@ -44,7 +46,7 @@ async def test_a_command_that_cannot_run_is_reported():
     reasons: asyncio.Queue[str] = asyncio.Queue()
     worker = WorkerProcess(["/does/not/exist"], lambda: None, lambda _: None, reasons.put_nowait)
     worker.start()
-    assert "could not be started" in await asyncio.wait_for(reasons.get(), 60)
+    assert "cannot be started" in await finished(reasons.get())
     worker.send(Close(A))
     await worker.close()
     assert not worker.is_available
@@ -69,7 +71,7 @@ async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scrip
 
     worker = WorkerProcess(scripted_worker, begin, reports.put_nowait, ends.append)
     worker.start()
-    answers = [await asyncio.wait_for(reports.get(), 60) for _ in range(3)]
+    answers = [await finished(reports.get()) for _ in range(3)]
     await worker.close()
     assert all(isinstance(answer, Answer) for answer in answers)
     assert [answer.id for answer in answers] == [1, 2, 3]
@@ -86,17 +88,17 @@ async def test_an_orphaned_worker_ends(scripted_worker):
         *scripted_worker, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     process.stdin.close()
-    assert await asyncio.wait_for(process.wait(), 60) == 0
+    assert await finished(process.wait()) == 0
 
 
 def test_the_worker_command_leaves_the_working_directory_out(tmp_path):
     import subprocess
 
-    from fimlsp.lsp_server.worker_client.worker_process import WORKER_COMMAND
+    from fimlsp.lsp_server.worker_process import WORKER_COMMAND
 
     (tmp_path / "queue.py").write_text("raise SystemExit('taken from the workspace')\n")
     assert WORKER_COMMAND[0] == sys.executable
     ended = subprocess.run(
-        WORKER_COMMAND, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+        WORKER_COMMAND, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_GUARD_S
     )
     assert (ended.returncode, ended.stdout) == (0, b"")

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from fimlsp.lsp_server.python.environments import running_version, version_of_workspace
-from fimlsp.lsp_server.workspace.guarded_reading import read_regular_file
-from fimlsp.lsp_server.workspace.workspace_files import workspace_files
+from fimlsp.lsp_server.options import running_version
+from fimlsp.lsp_server.session.workspace_reads import version_of_workspace
+from fimlsp.lsp_server.workspace_files import read_regular_file, workspace_files
 
 
 def fifo(path):
@@ -33,7 +33,7 @@ HOSTILE = {
 
 @pytest.fixture(autouse=True)
 def open_input():
-    """Standard input as a server has it: a pipe to which nobody writes."""
+    """Standard input as in a server: a pipe without a writer."""
     reader, writer = os.pipe()
     before = os.dup(0)
     os.dup2(reader, 0)

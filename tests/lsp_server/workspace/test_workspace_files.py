@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fimlsp.lsp_server.workspace.workspace_files import workspace_files
+from fimlsp.lsp_server.workspace_files import workspace_files
 
 from ..local_files import write
 

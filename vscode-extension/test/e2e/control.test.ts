@@ -36,7 +36,7 @@ async function suggestsNothing(): Promise<void> {
 scene(code, "by hand only: typing brings nothing, Alt+\\ does", async () => {
   await code.open("automatic.py");
   await code.command("Turn Suggestions While Typing On or Off");
-  await code.statusSays("fimlsp: by hand");
+  await code.statusSays("fimlsp: invoked only");
   await suggestsNothing();
   await code.press("Alt+\\");
   await code.ghostAppears();
@@ -54,7 +54,7 @@ scene(code, "off for a file, and on again, from the menu", async () => {
   await until(async () => JSON.stringify(code.settings()["fimlsp.exclude"]) === '["**/here.py"]');
   await suggestsNothing();
   await code.type("h");
-  await code.statusSays(/^fimlsp: completions are switched off for this file/, "circle-slash");
+  await code.statusSays(/^fimlsp: completions are off for this file/, "circle-slash");
   await code.press("Backspace");
   await code.chooses("Turn on suggestions in this file");
   await code.type("h");
@@ -64,7 +64,7 @@ scene(code, "off for a file, and on again, from the menu", async () => {
 scene(code, "off for a language, and on again, from the menu", async () => {
   await code.open("language.py");
   await code.chooses("Turn off suggestions for the language python");
-  await code.statusSays("fimlsp: python is not in the setting languages");
+  await code.statusSays("fimlsp: python is not in setting languages");
   await suggestsNothing();
   await code.chooses("Turn on suggestions for the language python");
   await code.statusSays(/./, "loading");
@@ -75,7 +75,7 @@ scene(code, "off for a language, and on again, from the menu", async () => {
 
 scene(code, "another language says that it is none of those", async () => {
   await code.open("note.toml");
-  await code.statusSays(/^fimlsp: (toml|plaintext) is not in the setting languages/);
+  await code.statusSays(/^fimlsp: (toml|plaintext) is not in setting languages/);
 });
 
 scene(code, "the menu", async () => {
@@ -95,7 +95,7 @@ scene(code, "a model that cannot be used is visible as long as that is so", asyn
   await code.type("h");
   await code.ghostAppears();
   await code.statusSays("fimlsp", "warning");
-  assert.match(await code.tooltip(), /Suggestion given\s+Model: bundled\s+\/no\/such\/model is neither/);
+  assert.match(await code.tooltip(), /Suggestion shown\s+Model: bundled\s+\/no\/such\/model is neither/);
   await code.screenshot("problem");
   await code.press("Escape");
   await code.statusSays("fimlsp", "check");

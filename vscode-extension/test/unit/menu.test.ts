@@ -32,12 +32,12 @@ const CASES: [name: string, situation: Situation, there: RegExp][] = [
   [
     "on: can be turned off",
     READY,
-    /Turn off suggestions while typing\n.*Turn off .* python\n.*Turn off .* this file/,
+    /Turn off automatic suggestions\n.*Turn off .* python\n.*Turn off .* this file/,
   ],
   [
     "off: can be turned on",
     { ...READY, automatic: false, isHereOff: true },
-    /Turn on suggestions while typing\n.*Turn off .* python\n.*Turn on .* this file/,
+    /Turn on automatic suggestions\n.*Turn off .* python\n.*Turn on .* this file/,
   ],
   [
     "a language that is off",

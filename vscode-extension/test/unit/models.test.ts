@@ -23,7 +23,7 @@ const CASES: [name: string, model: Model, now: string, expected: RegExp][] = [
   ["the one that is set", BASE, "coder", /^\$\(check\) coder\n/],
   ["the bundled one", BUNDLED, "coder", /^\$\(package\) The small model that comes with fimlsp\nfimlsp, 6 MB, float16\n/],
   ["one that cannot", CHAT, "", /^\$\(circle-slash\) chat\n.*\ncannot be used: it was made for chat$/],
-  ["a server", SERVED, "", /\nllama-server\nwhether it fills in the middle is seen when it is loaded$/],
+  ["a server", SERVED, "", /\nllama-server\nfill-in-the-middle support is detected when it is loaded$/],
   ["one with a remark", { ...BASE, remark: "tuned for chat" }, "", /\nfills in the middle \(Qwen-Coder\): tuned for chat$/],
 ];
 

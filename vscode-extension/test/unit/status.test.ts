@@ -19,14 +19,14 @@ const CASES: [
     { state: "loading", reason: "reading", percent: 40 },
     A,
     "$(loading~spin) fimlsp 40%",
-    "Getting ready: reading",
+    "Loading: reading",
   ],
   [
     "an older server has no per cent",
     { state: "loading", reason: "reading" },
     A,
     "$(loading~spin) fimlsp",
-    "Getting ready: reading",
+    "Loading: reading",
   ],
   ["thinking", { state: "thinking", uri: A.uri }, A, "$(loading~spin) fimlsp", "Making a suggestion"],
   [
@@ -51,7 +51,7 @@ const CASES: [
     "$(circle-slash) fimlsp: no model",
     "No suggestion: no model",
   ],
-  ["by hand", { state: "idle", automatic: false }, A, "$(check) fimlsp: by hand", "Ready"],
+  ["by hand", { state: "idle", automatic: false }, A, "$(check) fimlsp: invoked only", "Ready"],
   [
     "a language that is off",
     { state: "idle" },
@@ -64,7 +64,7 @@ const CASES: [
     { state: "stopped", reason: "why" },
     { ...A, offBecause: "toml is off" },
     "$(error) fimlsp",
-    "The server does not run: why",
+    "The server is not running: why",
   ],
   ["a state of a newer server", { state: "dreaming" as State }, A, "$(info) fimlsp", "dreaming"],
 ];
@@ -93,7 +93,7 @@ test("only what the user has to do something about is a problem", () => {
 test("names that were not known are told in the tooltip, for the document they concern", () => {
   const names = "they are still being looked up";
   const status: Status = { state: "suggestion", uri: "file:///a.py", names };
-  assert.match(lookOf(status, { uri: "file:///a.py" }).tooltip, /^Names were not looked up: they are still/m);
+  assert.match(lookOf(status, { uri: "file:///a.py" }).tooltip, /^Names in scope are unknown: they are still/m);
   assert.doesNotMatch(lookOf(status, { uri: "file:///b.py" }).tooltip, /Names/);
   assert.doesNotMatch(lookOf({ ...status, names: null }).tooltip, /Names/);
   assert.equal(lookOf(status).isProblem, false);

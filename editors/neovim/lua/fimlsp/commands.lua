@@ -1,4 +1,4 @@
---- The command :Fimlsp and what may follow it.
+--- The command :Fimlsp and its subcommands.
 
 local M = {}
 
@@ -54,7 +54,7 @@ local function install(extra)
   end)
 end
 
---- What of a model is shown in the menu.
+--- A model in the menu.
 ---@param model table
 ---@return string
 local function line_of(model)
@@ -63,7 +63,7 @@ local function line_of(model)
   if type(model.size) == 'number' then
     table.insert(parts, ('%.1f GB'):format(model.size / 1e9))
   end
-  table.insert(parts, verdict or 'seen when it is loaded')
+  table.insert(parts, verdict or 'detected when it is loaded')
   if type(model.remark) == 'string' then
     table.insert(parts, model.remark)
   end
@@ -109,7 +109,7 @@ M.all = {
   log = show_log,
 }
 
---- Run one, with an argument; without a name, the status.
+--- Run a subcommand, by default `status`.
 ---@param name? string
 ---@param argument? string
 function M.run(name, argument)
@@ -117,11 +117,11 @@ function M.run(name, argument)
   if command then
     command(argument)
   else
-    vim.notify(('fimlsp: there is no :Fimlsp %s'):format(name), vim.log.levels.ERROR)
+    vim.notify(('fimlsp: unknown command :Fimlsp %s'):format(name), vim.log.levels.ERROR)
   end
 end
 
---- Names that begin with *lead*.
+--- Names that start with *lead*.
 ---@param lead string
 ---@return string[]
 function M.complete(lead)

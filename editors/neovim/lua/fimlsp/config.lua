@@ -1,8 +1,8 @@
---- What the user may set, and what holds when nothing is set.
+--- The user's options and their defaults.
 
 local M = {}
 
----@class fimlsp.Keymaps Insert-mode keys; false leaves one out.
+---@class fimlsp.Keymaps Insert-mode keys; false for no key.
 ---@field accept string|false
 ---@field accept_word string|false
 ---@field accept_line string|false
@@ -13,9 +13,9 @@ local M = {}
 
 ---@class fimlsp.Config
 ---@field cmd? string[] The server's command without `--stdio`; nil: see `fimlsp.server`.
----@field wheelhouse? string A folder of wheels that `:Fimlsp install` takes instead of the network.
+---@field wheelhouse? string A folder of wheels that `:Fimlsp install` uses instead of the network.
 ---@field settings table<string, any> The server's options by name, and debounceMs.
----@field filetypes string[] Where the server is attached; what it completes is its option languages.
+---@field filetypes string[] Where the server is attached; its option languages selects those that are completed.
 ---@field display 'auto'|'native'|'extmark' Who shows the text: Neovim itself (from 0.12 on), or this plugin.
 ---@field keymaps fimlsp.Keymaps
 local defaults = {
@@ -37,7 +37,7 @@ local defaults = {
 ---@type fimlsp.Config
 M.current = vim.deepcopy(defaults)
 
---- Take the user's options over.
+--- Set the user's options.
 ---@param options? table
 function M.set(options)
   options = options or {}
@@ -51,7 +51,7 @@ function M.set(options)
   end
   for name in pairs(options) do
     if name ~= 'cmd' and name ~= 'wheelhouse' and defaults[name] == nil then
-      error(('fimlsp: there is no option %s; see :help fimlsp-options'):format(name), 0)
+      error(('fimlsp: unknown option %s; see :help fimlsp-options'):format(name), 0)
     end
   end
   M.current = vim.tbl_deep_extend('force', vim.deepcopy(defaults), options)
@@ -69,7 +69,7 @@ function M.settings()
   return next(M.current.settings) and M.current.settings or vim.empty_dict()
 end
 
---- Whether Neovim shows the text itself.
+--- True if Neovim shows the text itself.
 ---@return boolean
 function M.is_native()
   return M.current.display ~= 'extmark' and vim.lsp.inline_completion ~= nil

@@ -9,7 +9,7 @@ local M = {}
 
 local function check_neovim()
   if vim.fn.has('nvim-0.10') == 0 then
-    vim.health.error('Neovim 0.10 or newer is needed')
+    vim.health.error('Neovim 0.10 or newer is required')
   elseif config.is_native() then
     vim.health.ok("suggestions are shown by Neovim's inline completion")
   else
@@ -21,8 +21,8 @@ local function check_server()
   local command = server.command()
   if not command then
     vim.health.error(server.missing(), {
-      ':Fimlsp install sets the server up in an environment of its own, with any Python from 3.10 on,',
-      'or activate the Python environment that has fimlsp before you start Neovim,',
+      ':Fimlsp install sets up the server in its own environment, with any Python from 3.10 on,',
+      'or activate a Python environment with fimlsp before you start Neovim,',
       "or name the program: require('fimlsp').setup({ cmd = { '/path/to/fimlsp' } })",
     })
     return
@@ -33,7 +33,7 @@ local function check_server()
     vim.health.ok(('%s: %s'):format(shown, vim.trim(result.stdout)))
   else
     local advice = vim.split(vim.trim(result.stderr or ''), '\n')
-    table.insert(advice, ':Fimlsp install makes an environment of the plugin\'s own, anew if it is broken')
+    table.insert(advice, ':Fimlsp install makes the plugin\'s own environment, again if it is broken')
     vim.health.error(shown .. ' --version fails', advice)
   end
   local environment, version = server.environment(), server.version_of_clone()
@@ -48,7 +48,7 @@ local function check_client()
     vim.health.info('no server is running: it starts with the first Python buffer, after setup()')
     return
   end
-  vim.health.ok(('the server runs; %s'):format(status.sentence()))
+  vim.health.ok(('the server is running; %s'):format(status.sentence()))
   if status.latest.model then
     vim.health.info('model: ' .. status.latest.model)
   end
@@ -57,10 +57,10 @@ local function check_client()
     vim.health.warn(status.latest.problem, advice)
   end
   if status.latest.names then
-    vim.health.info('names were not looked up: ' .. status.latest.names)
+    vim.health.info('names in scope are unknown: ' .. status.latest.names)
   end
   if status.latest.state == 'none' or status.latest.state == 'stopped' then
-    vim.health.info('The whole story: :Fimlsp log, :Fimlsp doctor')
+    vim.health.info('For details: :Fimlsp log, :Fimlsp doctor')
   end
 end
 

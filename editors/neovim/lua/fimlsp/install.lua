@@ -75,7 +75,7 @@ end
 local function fail(reason)
   M.is_running = false
   status.set({ state = 'stopped', reason = reason })
-  tell('the server was not installed: ' .. reason, vim.log.levels.ERROR)
+  tell('the server is not installed: ' .. reason, vim.log.levels.ERROR)
 end
 
 --- Try *programs* from *index* on.
@@ -87,7 +87,7 @@ local function attempt(index, given, unsuitable, done)
   local program = PYTHONS[index]
   if not program then
     local found = #unsuitable > 0 and (' (%s)'):format(table.concat(unsuitable, '; ')) or ''
-    fail(('no Python was found that fimlsp runs on%s: install Python 3.10 or newer, and try again'):format(found))
+    fail(('no suitable Python was found%s: install Python 3.10 or newer, and try again'):format(found))
     return
   end
   run(program, given, function(told)
@@ -113,7 +113,7 @@ function M.run(extra, done)
   if M.is_running then
     tell('the server is being installed already')
   elseif not root then
-    fail('this plugin lies in no clone of fimlsp; install the server by hand, and name it in setup({ cmd = … })')
+    fail('this plugin is not in a clone of fimlsp; install the server yourself, and set it in setup({ cmd = … })')
   else
     M.is_running = true
     local environment = server.environment()

@@ -1,10 +1,10 @@
---- Which program is the server: the user's, or that of the environment which `:Fimlsp install` made.
+--- The program of the server: the user's, or that of the environment made by `:Fimlsp install`.
 
 local config = require('fimlsp.config')
 
 local M = {}
 
---- The clone of the project that this plugin lies in; nil when it lies elsewhere.
+--- The clone of the project that contains this plugin; nil if there is none.
 ---@return string?
 function M.clone()
   local here = vim.uv.fs_realpath(debug.getinfo(1, 'S').source:sub(2))
@@ -12,13 +12,13 @@ function M.clone()
   return vim.uv.fs_stat(root .. '/pyproject.toml') and root or nil
 end
 
---- Where environments are made.
+--- The folder of environments.
 ---@return string
 function M.folder()
   return vim.fn.stdpath('data') .. '/fimlsp'
 end
 
----@class fimlsp.Environment What editors/environment says of the one in use.
+---@class fimlsp.Environment The environment in use, as reported by editors/environment.
 ---@field python string
 ---@field version string
 ---@field extras string[]
@@ -35,7 +35,7 @@ function M.environment()
   return ok and vim.fn.executable(told.python) == 1 and told or nil
 end
 
---- The server's command, without `--stdio`; nil when there is none.
+--- The server's command, without `--stdio`; nil if there is none.
 ---@return string[]?
 function M.command()
   local own = config.current.cmd
@@ -52,20 +52,20 @@ function M.command()
   return environment and { environment.python, '-I', '-m', 'fimlsp' } or nil
 end
 
---- Why there is no command, and what to do.
+--- The reason for no command, and the remedy.
 ---@return string
 function M.missing()
   if config.current.cmd then
-    return config.current.cmd[1] .. ' is no program here: name the server in setup({ cmd = … }), or leave cmd out'
+    return config.current.cmd[1] .. ' is not an executable program: set the server in setup({ cmd = … }), or omit cmd'
   end
-  return 'no server was found: `:Fimlsp install` sets it up, or name one in setup({ cmd = … })'
+  return 'no server was found: `:Fimlsp install` sets it up, or set one in setup({ cmd = … })'
 end
 
---- The version of the clone; nil when it cannot be told.
+--- The version of the clone; nil if it is unknown.
 ---@return string?
 function M.version_of_clone()
   local root = M.clone()
-  local file = root and io.open(root .. '/fimlsp/__init__.py')
+  local file = root and io.open(root .. '/src/fimlsp/__init__.py')
   if not file then
     return nil
   end

@@ -1,4 +1,4 @@
---- The server's statistics in words. They are kept on this machine, and only since the server was started.
+--- The server's statistics in words. They stay on this machine, and start with the server.
 
 local M = {}
 
@@ -7,11 +7,11 @@ local function row(label, ...)
 end
 
 local function time_of(kind, latency)
-  local label = kind == 'model' and 'Time with the model' or 'Time when ' .. kind
+  local label = kind == 'model' and 'Latency with the model' or 'Latency without the model'
   if latency.count == 0 then
-    return row(label, 'no answer yet')
+    return row(label, 'no answers yet')
   end
-  return row(label, '%s ms at the median, %s ms at p95, of %d answers', latency.median, latency.p95, latency.count)
+  return row(label, 'median %s ms, p95 %s ms, %d answers', latency.median, latency.p95, latency.count)
 end
 
 --- *statistics*, the result of `fimlsp.server.statistics`, line by line.
@@ -23,8 +23,8 @@ function M.lines(statistics)
     row('Suggestions', '%d for %d requests', s.shown, s.requests),
     row('Accepted', '%d whole, %d in part; %d characters', s.accepted, s.acceptedPartly, s.acceptedCharacters),
     row('Dismissed', '%d', s.dismissed),
-    row('Answered without the model', '%d typed through, %d remembered, %d made ahead', s.typedThrough, s.cached, s.prefetched),
-    row('Tokens', '%d written, %d rejected as they would not connect', s.tokens, s.rejectedTokens),
+    row('Answered without the model', '%d type-through, %d cached, %d prefetched', s.typedThrough, s.cached, s.prefetched),
+    row('Tokens', '%d decoded, %d rejected because they cannot connect', s.tokens, s.rejectedTokens),
   }
   for kind, latency in vim.spairs(s.latencyMs) do
     table.insert(lines, time_of(kind, latency))

@@ -1,4 +1,4 @@
---- What the server is doing, for statuslines.
+--- The status of the server, for statuslines.
 
 local M = {}
 
@@ -9,25 +9,25 @@ local M = {}
 ---@field model? string
 ---@field uri? string
 ---@field automatic? boolean
----@field problem? string Why another model is used than the user wants, as long as that is so.
----@field missing? string The extra that the wanted model needs, if it is not installed.
----@field names? string Why the last completion was made without knowing which names there are, if so.
+---@field problem? string The problem with the configured model, while another one is used.
+---@field missing? string The extra that the configured model needs, if it is not installed.
+---@field names? string The reason that the last completion was made without the names in scope, if so.
 
 local SIGNS = { loading = '…', idle = '✓', thinking = '…', suggestion = '✦', none = '⊘', stopped = '✗', missing = '✗' }
 local MEANINGS = {
-  loading = 'getting ready',
+  loading = 'loading',
   idle = 'ready',
   thinking = 'making a suggestion',
-  suggestion = 'suggestion given',
+  suggestion = 'suggestion shown',
   none = 'no suggestion',
-  stopped = 'the server does not run',
+  stopped = 'the server is not running',
   missing = 'no server',
 }
 
 ---@type fimlsp.Status
 M.latest = { state = 'stopped' }
 
---- Take a status over and let statuslines know: the event `User FimlspStatus`.
+--- Set the status and notify statuslines by the event `User FimlspStatus`.
 ---@param status fimlsp.Status
 function M.set(status)
   for name, value in pairs(status) do
@@ -40,12 +40,12 @@ function M.set(status)
   vim.cmd.redrawstatus()
 end
 
---- The status as it concerns the current buffer: the outcome of a request in another one is no news here.
+--- The status for the current buffer: the outcome of a request in another buffer is left out.
 ---@return fimlsp.Status
 function M.here()
   local status = M.latest
   if vim.b.fimlsp_off then
-    return { state = 'none', reason = 'switched off in this buffer' }
+    return { state = 'none', reason = 'off in this buffer' }
   end
   local is_outcome = status.state == 'none' or status.state == 'suggestion' or status.state == 'thinking'
   if is_outcome and status.uri and status.uri ~= vim.uri_from_bufnr(0) then
@@ -61,7 +61,7 @@ function M.ended()
   end
 end
 
---- A few characters for a statusline: a sign, how far loading has come, why there is no suggestion.
+--- A few characters for a statusline: a sign, and the progress of loading or the reason for no suggestion.
 ---@return string
 function M.text()
   local status = M.here()
@@ -72,10 +72,10 @@ function M.text()
   if status.state == 'none' and status.reason then
     return ('%s %s'):format(text, vim.fn.strcharpart(status.reason, 0, 40))
   end
-  return status.automatic == false and text .. ' by hand' or text
+  return status.automatic == false and text .. ' invoked only' or text
 end
 
---- One sentence.
+--- The status in one sentence.
 ---@return string
 function M.sentence()
   local status = M.here()
@@ -83,7 +83,7 @@ function M.sentence()
   local said = status.reason and ('%s: %s'):format(meaning, status.reason) or meaning
   local is_news = status.problem and status.problem ~= status.reason
   said = is_news and ('%s. %s'):format(said, status.problem) or said
-  return status.names and ('%s. Names were not looked up: %s'):format(said, status.names) or said
+  return status.names and ('%s. Names in scope are unknown: %s'):format(said, status.names) or said
 end
 
 return M

@@ -1,8 +1,7 @@
-"""Reads cells of notebooks as Python: commands of IPython become expressions of the same length.
+"""Notebook cells as Python: IPython commands are masked by expressions of the same length.
 
-The engine reads Python only, so each command becomes an expression of the same length: `%matplotlib inline`
-becomes `0#atplotlib inline`, and `np.sum?` becomes `np.sum#`. Offsets stay as they are. A cell whose first
-line names another language is not Python at all.
+`%matplotlib inline` becomes `0#atplotlib inline`, and `np.sum?` becomes `np.sum#`, so offsets stay the same.
+A cell whose first line names another language is not Python.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _COMMAND = re.compile(rb"[ \t]*((?:[%!?]).*)")
 _ASSIGNED = re.compile(rb"[ \t]*[\w.,\[\]* \t]+=[ \t]*([%!](?!=).*)")
 _HELP = re.compile(rb"[ \t]*%?[\w.*]+(\?\??)[ \t]*$")
 _LEXEME = re.compile(
-    rb"(?P<opened>\"\"\"|''')|\"(?:\\.|[^\"\\])*(?:\"|$)|'(?:\\.|[^'\\])*(?:'|$)|\#.*|(?P<open>[(\[{])|(?P<close>[)\]}])"
+    rb"(?P<quotes>\"\"\"|''')|\"(?:\\.|[^\"\\])*(?:\"|$)|'(?:\\.|[^'\\])*(?:'|$)|\#.*|(?P<open>[(\[{])|(?P<close>[)\]}])"
 )
 
 
@@ -27,8 +26,8 @@ _LEXEME = re.compile(
 class Cell:
     """A cell as Python of the same length.
 
-    `commands` are the (start, end) of what is not Python in it. `language` is what its first line says it is
-    written in instead, if it does.
+    `commands` has the (start, end) of each IPython command. `language` is the first line if it names another
+    language.
     """
 
     data: bytes
@@ -36,15 +35,15 @@ class Cell:
     language: str | None = None
 
     def is_command(self, offset: int) -> bool:
-        """Whether a cursor at *offset* stands in a command, or at its end."""
+        """True if a cursor at *offset* is in a command, or at its end."""
         return any(start < offset <= end for start, end in self.commands)
 
 
 def read_cell(data: bytes) -> Cell:
-    """The cell with this text. O(len(data))."""
-    named = _CELL_COMMAND.match(data)
-    if named is not None and named[1] not in _PYTHON_CELLS:
-        return Cell(data, language=named[0].strip().decode())
+    """The cell with the text *data*. O(len(data))."""
+    magic = _CELL_COMMAND.match(data)
+    if magic is not None and magic[1] not in _PYTHON_CELLS:
+        return Cell(data, language=magic[0].strip().decode())
     masked = bytearray(data)
     commands = []
     for start, end, is_help in _commands(data):
@@ -55,31 +54,32 @@ def read_cell(data: bytes) -> Cell:
 
 
 def _commands(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of each command, and whether it is a question mark behind an expression."""
-    within = _Within()
+    """Start and end of each command, and true if it is a question mark after an expression."""
+    open_constructs = _OpenConstructs()
     offset = 0
     while offset < len(data):
         line = _LINE.match(data, offset)
         assert line is not None
         text = line[0].rstrip(b"\r\n")
-        found = _command_in(text) if within.is_statement else None
-        if found is None:
-            within.read(text)
+        command = None if open_constructs.any else _command_in(text)
+        if command is None:
+            open_constructs.read(text)
         else:
-            yield offset + found[0], offset + len(text.rstrip()), found[1]
+            start, is_help = command
+            yield offset + start, offset + len(text.rstrip()), is_help
         offset = line.end()
 
 
 def _command_in(line: bytes) -> tuple[int, bool] | None:
     for pattern in (_COMMAND, _ASSIGNED, _HELP):
-        found = pattern.match(line)
-        if found is not None:
-            return found.start(1), pattern is _HELP
+        match = pattern.match(line)
+        if match is not None:
+            return match.start(1), pattern is _HELP
     return None
 
 
-class _Within:
-    """What a line stands in: brackets, a string of many lines, a statement that a backslash continues."""
+class _OpenConstructs:
+    """Open brackets, an open triple-quoted string, or a backslash at the end of the last line."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -87,21 +87,21 @@ class _Within:
         self._continued = False
 
     @property
-    def is_statement(self) -> bool:
-        """Whether a statement begins with the next line."""
-        return not (self._depth or self._quotes or self._continued)
+    def any(self) -> bool:
+        """True if the next line continues a statement."""
+        return bool(self._depth or self._quotes or self._continued)
 
     def read(self, line: bytes) -> None:
-        """Go over one line."""
+        """Read one line."""
         offset = self._end_of_string(line, 0) if self._quotes else 0
-        while (found := _LEXEME.search(line, offset)) is not None:
-            offset = found.end()
-            if found["open"]:
+        while (lexeme := _LEXEME.search(line, offset)) is not None:
+            offset = lexeme.end()
+            if lexeme["open"]:
                 self._depth += 1
-            elif found["close"]:
+            elif lexeme["close"]:
                 self._depth = max(0, self._depth - 1)
-            elif found["opened"]:
-                self._quotes = found["opened"]
+            elif lexeme["quotes"]:
+                self._quotes = lexeme["quotes"]
                 offset = self._end_of_string(line, offset)
         self._continued = not self._quotes and line.endswith(b"\\")
 

@@ -1,7 +1,7 @@
 r"""Texts as UTF-8 bytes, and the byte offsets of an editor's positions in them.
 
-The editor counts lines from 0 and, inside a line, code units of the encoding agreed upon at `initialize`;
-everything below the session counts bytes. Only this module converts. Lines end at `\n`, `\r\n` or `\r` and
+The editor counts lines from 0 and, inside a line, code units of the encoding agreed upon at `initialize`.
+Everything below the session counts bytes; only this module converts. Lines end at `\n`, `\r\n` or `\r` and
 nowhere else (LSP 3.18, "Text Documents"): a form feed or U+2028 does not end one, unlike in `str.splitlines`.
 """
 
@@ -27,25 +27,25 @@ def encode(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Text:
-    """One version of a document. Immutable; what is known of its lines is made on first use, O(bytes).
+    """One version of a document, immutable. Its table of lines is made on first use, O(bytes).
 
-    The versions that come of typing in one line share that, so that each costs a copy of the bytes only.
+    Versions that differ in one line share the table, so each keystroke costs only a copy of the bytes.
     """
 
     data: bytes
 
     @cached_property
-    def _lines(self) -> Lines:
+    def _lines(self) -> LineTable:
         starts = [0, *_line_starts(self.data, 0, len(self.data))]
-        return Lines(np.array(starts, np.int64), 0, len(self.data))
+        return LineTable(np.array(starts, np.int64), 0, len(self.data))
 
     @property
     def n_lines(self) -> int:
-        """How many lines there are; an empty text has one."""
+        """Number of lines; an empty text has one."""
         return len(self._lines.starts)
 
     def has_line(self, line: int) -> bool:
-        """Whether the 0-based *line* exists."""
+        """True if the 0-based *line* exists."""
         return line < len(self._lines.starts)
 
     def line_start(self, number: int) -> int:
@@ -54,7 +54,7 @@ class Text:
         return int(lines.starts[number]) + (len(self.data) - lines.size if number > lines.edited else 0)
 
     def line_span(self, number: int) -> tuple[int, int]:
-        """Byte offsets at which the 0-based line *number* begins and ends, without its line end."""
+        """Byte offsets of start and end of the 0-based line *number*, without its line end."""
         lines, moved = self._lines, len(self.data) - self._lines.size
         start = int(lines.starts[number]) + (moved if number > lines.edited else 0)
         if number + 1 == len(lines.starts):
@@ -68,7 +68,7 @@ class Text:
         return self.data[start:end]
 
     def line_at(self, offset: int) -> int:
-        """The 0-based number of the line that holds the byte *offset*."""
+        """The 0-based number of the line around the byte *offset*."""
         lines = self._lines
         above = int(np.searchsorted(lines.starts[: lines.edited + 1], offset, "right")) - 1
         if above < lines.edited:
@@ -77,7 +77,7 @@ class Text:
         return above + int(np.searchsorted(lines.starts[lines.edited + 1 :], offset - moved, "right"))
 
     def longest_line(self) -> tuple[int, int]:
-        """The number of the longest line, and its length in bytes, the line end included."""
+        """The number of the longest line, and its length in bytes, including the line end."""
         lines = self._lines
         own = int(lines.lengths[lines.edited]) + len(self.data) - lines.size
         return max(lines.longest_other, (lines.edited, own), key=lambda line: (line[1], -line[0]))
@@ -92,8 +92,8 @@ class Text:
     def offset(self, line: int, character: int, encoding: str) -> int:
         """Byte offset of a position whose *character* counts code units of *encoding*.
 
-        As LSP wants it: a character beyond the line's end means the line's end, a line beyond the last
-        means the end of the text. A position inside a character means that character's start.
+        As in LSP, a character beyond the line's end is clipped to it, and a line beyond the last to the end
+        of the text. A position inside a character is its start.
         """
         if line >= len(self._lines.starts):
             return len(self.data)
@@ -106,24 +106,24 @@ class Text:
         new = Text(replacement.applied_to(self.data))
         number = self.line_at(start)
         if self._is_within(number, start, end) and _LINE_END.search(replacement.text) is None:
-            new.__dict__["_lines"] = self._with(number)  # of which nothing has changed
+            new.__dict__["_lines"] = self._with(number)  # shared: no other line has changed
         else:
             starts = self._starts_replaced(start, end, new.data, start + len(replacement.text))
-            new.__dict__["_lines"] = Lines(
+            new.__dict__["_lines"] = LineTable(
                 starts, int(np.searchsorted(starts, start, "right")) - 1, len(new.data)
             )
         return new
 
-    def _with(self, number: int) -> Lines:
-        """The lines, of which line *number* may be edited from now on."""
+    def _with(self, number: int) -> LineTable:
+        """The table of lines, in which line *number* may be edited from now on."""
         if self._lines.edited != number:
-            self.__dict__["_lines"] = Lines(self._starts, number, len(self.data))
+            self.__dict__["_lines"] = LineTable(self._starts, number, len(self.data))
         return self._lines
 
     def _is_within(self, number: int, start: int, end: int) -> bool:
-        r"""Whether bytes *start* to *end* can be edited in line *number* without changing another.
+        r"""True if bytes *start* to *end* can be edited in line *number* without effect on other lines.
 
-        At the beginning of a line behind `\r` they cannot: `\r\n` would be one line end.
+        False at the start of a line after `\r`: an inserted `\n` would join that line end.
         """
         return end <= self.line_span(number)[1] and self.data[max(0, start - 1) : start] != b"\r"
 
@@ -135,24 +135,24 @@ class Text:
         above, below = lines.starts[: lines.edited + 1], lines.starts[lines.edited + 1 :]
         return np.concatenate([above, below + moved])
 
-    def _starts_replaced(self, start: int, end: int, data: bytes, behind: int) -> NDArray[np.int64]:
-        """The line starts of *data*, where the bytes *start* to *behind* stand for *start* to *end*."""
+    def _starts_replaced(self, start: int, end: int, data: bytes, new_end: int) -> NDArray[np.int64]:
+        """The line starts of *data*, in which bytes *start* to *new_end* replace *start* to *end*."""
         starts = self._starts
         return np.concatenate(
             [
                 starts[: max(1, int(np.searchsorted(starts, start)))],
-                np.array([*_line_starts(data, start, behind)], np.int64),
-                starts[int(np.searchsorted(starts, end, "right")) :] + (behind - end),
+                np.array([*_line_starts(data, start, new_end)], np.int64),
+                starts[int(np.searchsorted(starts, end, "right")) :] + (new_end - end),
             ]
         )
 
 
 @dataclass(eq=False)
-class Lines:
-    """The lines of a text, which stay known while one of them is edited.
+class LineTable:
+    """The lines of a text, shared by versions that differ in one line.
 
-    *starts* are the byte offsets of their first characters, never none, in a text of *size* bytes. In the
-    texts that share this, line *edited* may be longer or shorter; all that is told here leaves it out.
+    *starts* has the byte offset of each line in a text of *size* bytes. In other texts that share this table,
+    line *edited* may be longer or shorter.
     """
 
     starts: NDArray[np.int64]
@@ -162,19 +162,19 @@ class Lines:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Bytes of each line, the line end included."""
+        """Bytes of each line, including its line end."""
         return np.diff(self.starts, append=self.size)
 
     @cached_property
     def longest_other(self) -> tuple[int, int]:
-        """The number of the longest line but *edited*, and its length in bytes; 0 if there is no other."""
+        """The number and the bytes of the longest line other than *edited*; 0 bytes if there is no other."""
         lengths = self.lengths.copy()
         lengths[self.edited] = 0
         longest = int(lengths.argmax())
         return longest, int(lengths[longest])
 
     def hashes_around(self, data: bytes, start: int, end: int) -> tuple[int, int]:
-        """The hashes of *data* before and behind the line *edited*, which reaches from *start* to *end*."""
+        """The hashes of *data* before and after the line *edited*, which is *start* to *end*."""
         if self._hashes is None:
             text = memoryview(data)
             self._hashes = hash(text[:start]), hash(text[end:])
@@ -182,20 +182,20 @@ class Lines:
 
 
 def units(text: str, encoding: str) -> int:
-    """How many code units of *encoding* the text has."""
+    """Length of *text* in code units of *encoding*."""
     if encoding == "utf-32":
         return len(text)
     return len(text.encode()) if encoding == "utf-8" else len(text.encode("utf-16-le")) // 2
 
 
 def _line_starts(data: bytes, first: int, last: int) -> list[int]:
-    """The line starts from *first* to *last*, both included, but for that of the text."""
-    found = _LINE_END.finditer(data, max(0, first - 1), min(len(data), last + 1))
-    return [start for match in found if first <= (start := match.end()) <= last]
+    """The line starts from *first* to *last*, both included, without the start of the text."""
+    line_ends = _LINE_END.finditer(data, max(0, first - 1), min(len(data), last + 1))
+    return [start for match in line_ends if first <= (start := match.end()) <= last]
 
 
 def _bytes_before(line: bytes, character: int, encoding: str) -> int:
-    """How many bytes of *line* its first *character* code units take, rounded down to whole characters."""
+    """Bytes of the first *character* code units of *line*, rounded down to whole characters."""
     if encoding == "utf-8":
         return _character_start(line, min(character, len(line)))
     if encoding == "utf-32":

@@ -1,8 +1,8 @@
-"""The workers of a server: one process for each model in use, shared by the clients that use it.
+"""The workers of a server: one process for each model in use, shared by its clients.
 
-A model takes most of a worker's memory (the bundled one and the grammar 150 MB, a real one gigabytes), so two
-clients with the same model have the same worker. It answers one request at a time; as each client has at
-most one under way per document, none waits long for the others. A worker that nobody uses any more is ended.
+Clients with the same model share a worker, because the model takes most of its memory. The bundled model and
+the grammar take 150 MB, a large model gigabytes. A worker answers one request at a time. Each client has at
+most one running request for each document, so waiting times are short. A worker without clients is ended.
 """
 
 from __future__ import annotations
@@ -24,33 +24,32 @@ from fimlsp.lsp_server.messages import (
     Ready,
     Report,
 )
-from fimlsp.lsp_server.worker_client.worker_process import WorkerProcess
+from fimlsp.lsp_server.worker_process import WorkerProcess
 
 MOST_WORKERS = 4
 
 
 class TooManyWorkersError(UserError):
-    """There are as many workers as a server may have, and none has the wanted model."""
+    """The server has its maximum of workers, all with other models."""
 
 
 class Client(Protocol):
-    """What uses a worker; its methods are called on the event loop and must not block."""
+    """A user of a worker. Its methods are called on the event loop and must not block."""
 
     def worker_started(self) -> None:
-        """A process was started that knows nothing of the client yet."""
+        """A process was started; it needs the state of the client."""
 
     def worker_reported(self, report: Loading | Ready | NotReady) -> None:
-        """Loading the model goes on, or has ended."""
+        """Progress or end of loading the model."""
 
     def worker_ended(self, reason: str) -> None:
-        """The process died; a new one is started after a while."""
+        """The process died; a new one will be started."""
 
 
 class WorkerPool:
-    """Finds the worker for a model. *command* starts a worker process; tests *make* workers without one.
+    """The running workers, by model. *command* starts a worker process; tests *make* workers without one.
 
-    `workers` are those that run, by what they were told to load; `new_request` gives a number that no other
-    request has.
+    `new_request` returns a unique number for a request.
     """
 
     def __init__(self, command: Sequence[str], make: type[WorkerProcess] = WorkerProcess) -> None:
@@ -61,11 +60,11 @@ class WorkerPool:
         self.new_request: Callable[[], int] = itertools.count(1).__next__
 
     def new_client(self) -> int:
-        """A number for a client that nobody else has."""
+        """A unique number for a client."""
         return next(self._clients)
 
     def worker(self, load: Load) -> _SharedWorker:
-        """The worker that has the model *load*; it is started if there is none.
+        """The worker with the model *load*; started if necessary.
 
         Raises:
             TooManyWorkersError: There are `MOST_WORKERS` with other models.
@@ -74,14 +73,14 @@ class WorkerPool:
         if worker is None:
             if len(self.workers) >= MOST_WORKERS:
                 raise TooManyWorkersError(
-                    f"this server has {MOST_WORKERS} models in use, which is the most; choose one of them, "
+                    f"this server has its maximum of {MOST_WORKERS} models in use; choose one of them, "
                     f"or start another server"
                 )
             worker = self.workers[load] = _SharedWorker(self._command, load, self._make)
         return worker
 
     def change_model(self, worker: _SharedWorker, load: Load) -> bool:
-        """Let *worker* load another model; not if others use it, or there is a worker with that already."""
+        """Let *worker* load another model; false if it has other clients, or that model has a worker."""
         if len(worker.handles) != 1 or load in self.workers:
             return False
         del self.workers[worker.load]
@@ -90,16 +89,16 @@ class WorkerPool:
         return True
 
     async def end_unused(self, worker: _SharedWorker) -> None:
-        """End *worker* if nobody uses it."""
+        """End *worker* if it has no clients."""
         if not worker.handles and self.workers.get(worker.load) is worker:
             del self.workers[worker.load]
             await worker.process.close()
 
 
 class WorkerHandle:
-    """A client's handle on the shared worker that serves its model *load*; *number* is the client's.
+    """A client's handle on the shared worker of its model *load*; *number* is the client's number.
 
-    `process` takes messages that need no answer.
+    Send messages without an answer to `process`.
 
     Raises:
         TooManyWorkersError: As `WorkerPool.worker`.
@@ -114,21 +113,21 @@ class WorkerHandle:
         self._leaving: set[asyncio.Task[None]] = set()
 
     def join(self) -> None:
-        """Begin to use the worker: from now on the client is told about it."""
+        """Start to use the worker: the client is notified of its events from now on."""
         self._worker.admit(self)
 
     def use(self, load: Load) -> None:
         """Use the model *load* from now on.
 
         Raises:
-            TooManyWorkersError: As `WorkerPool.worker`; the worker stays what it was.
+            TooManyWorkersError: As `WorkerPool.worker`; the handle keeps its worker.
         """
         before = self._worker
         if load == before.load or self._pool.change_model(before, load):
             return
-        found = self._pool.worker(load)
+        after = self._pool.worker(load)
         before.dismiss(self)
-        self._worker, self.process = found, found.process
+        self._worker, self.process = after, after.process
         self.join()
         leaving = asyncio.get_running_loop().create_task(self._pool.end_unused(before))
         self._leaving.add(leaving)
@@ -136,16 +135,16 @@ class WorkerHandle:
 
     @property
     def is_loading(self) -> bool:
-        """Whether the model is being loaded, so that requests wait."""
+        """True while the model is loading, and requests have to wait."""
         return isinstance(self._worker.state, Loading)
 
-    def ask(self, request: Complete | AwaitNames, hear: Callable[[Answer], None]) -> None:
-        """Pass *request* on; *hear* is called with its answer, unless the worker dies before."""
-        self._worker.asked[request.id] = self, hear
+    def request(self, request: Complete | AwaitNames, on_answer: Callable[[Answer], None]) -> None:
+        """Pass *request* on; *on_answer* is called with its answer, unless the worker dies before."""
+        self._worker.unanswered[request.id] = self, on_answer
         self.process.send(request)
 
     def reload(self) -> None:
-        """Load the model anew."""
+        """Load the model again."""
         self.process.send(self._worker.load)
 
     async def leave(self) -> None:
@@ -155,19 +154,19 @@ class WorkerHandle:
 
 
 class _SharedWorker:
-    """A worker process with the model *load*, and its clients. `state` is its last report on loading."""
+    """A worker process with the model *load*, and its clients. `state` is its newest report on loading."""
 
     def __init__(self, command: Sequence[str], load: Load, make: type[WorkerProcess]) -> None:
         self.load = load
         self.handles: list[WorkerHandle] = []
-        self.asked: dict[int, tuple[WorkerHandle, Callable[[Answer], None]]] = {}
+        self.unanswered: dict[int, tuple[WorkerHandle, Callable[[Answer], None]]] = {}
         self.state: Loading | Ready | NotReady = Loading("starting", 0)
         self._is_running = False
         self.process = make(command, self._on_start, self._on_report, self._on_end)
         self.process.start()
 
     def admit(self, handle: WorkerHandle) -> None:
-        """A client begins to use the worker."""
+        """A client starts to use the worker."""
         self.handles.append(handle)
         if self._is_running:
             handle.client.worker_started()
@@ -177,11 +176,11 @@ class _SharedWorker:
         """A client stops using the worker."""
         if handle in self.handles:
             self.handles.remove(handle)
-            self.asked = {id: asked for id, asked in self.asked.items() if asked[0] is not handle}
+            self.unanswered = {id: entry for id, entry in self.unanswered.items() if entry[0] is not handle}
             self.process.send(Leave(handle.number))
 
     def change_model(self, load: Load) -> None:
-        """Load another model, before anything else that is sent from now on."""
+        """Load another model, before all later messages."""
         self.load = load
         self.state = Loading("starting", 0)
         self.process.send(load)
@@ -194,9 +193,9 @@ class _SharedWorker:
 
     def _on_report(self, report: Report) -> None:
         if isinstance(report, Answer):
-            asked = self.asked.pop(report.id, None)
-            if asked is not None:
-                asked[1](report)
+            _, on_answer = self.unanswered.pop(report.id, (None, None))
+            if on_answer is not None:
+                on_answer(report)
             return
         self.state = report
         for handle in [*self.handles]:
@@ -204,7 +203,7 @@ class _SharedWorker:
 
     def _on_end(self, reason: str) -> None:
         self._is_running = False
-        self.state = Loading("starting again", 0)
-        self.asked.clear()
+        self.state = Loading("restarting", 0)
+        self.unanswered.clear()
         for handle in [*self.handles]:
             handle.client.worker_ended(reason)

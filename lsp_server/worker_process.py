@@ -1,12 +1,12 @@
-"""Starts a worker process, talks to it, and starts it again when it dies.
+"""Starts a worker process, exchanges messages with it, and restarts it when it dies.
 
-The worker is a plain child process with pipes, not a fork, so that it inherits neither the editor's
-pipes nor an event loop. It is started with a search path that leaves out the working directory: an editor
-starts servers in the user's workspace, where a `queue.py` may lie.
+The worker is a plain child process with pipes, not a fork, so it inherits neither the editor's pipes nor an
+event loop. Its search path leaves out the working directory: an editor starts servers in the user's
+workspace, which may contain a `queue.py`.
 
-One thread keeps the process alive and reads from it, another writes to it, so that nothing here ever
-makes the event loop wait; their callbacks run on the event loop. (asyncio's own subprocesses
-are not used: in CPython 3.11 one that is cancelled while it starts keeps the loop from ever closing.)
+One thread keeps the process alive and reads from it, another writes to it, so the event loop never waits.
+Their callbacks run on the event loop. (asyncio's own subprocesses are not used: in CPython 3.11, cancelling
+one while it starts prevents the loop from closing.)
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ WORKER_COMMAND = (
 )
 
 _KEEPS_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(64 * 1024**2), "MALLOC_MMAP_THRESHOLD_": str(32 * 1024**2)}
-"""What tells glibc, which else gives the memory of each copy of a long text back and asks for it again.
+"""Settings of glibc, which by default returns the memory of each copy of a long text to the system.
 
-Fetching pages costs ten times as much as copying. Elsewhere it is ignored.
+Fetching the pages again takes ten times as long as copying. Other C libraries ignore these variables.
 """
 
 _HEALTHY_S = 30.0
-"""A worker that lived this long may be started again at once; one that did not would likely die again."""
+"""A worker that lived so long is restarted at once; another one would probably die again."""
 
 _LONGEST_PAUSE_S = 60.0
 
@@ -48,8 +48,8 @@ _LONGEST_PAUSE_S = 60.0
 class WorkerProcess:
     """Keeps one worker alive and passes messages both ways.
 
-    *on_start* is called when a process was started and must be sent everything it needs to know; *on_report*
-    for each of its messages; *on_end* when it died, with the reason. All on the event loop; none may block.
+    *on_start* is called for each new process, to send it the whole state, and *on_report* for each of its
+    messages. *on_end* gets the reason of its end. All run on the event loop; none may block.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class WorkerProcess:
 
     @property
     def is_available(self) -> bool:
-        """Whether there is a process, or will be one in a moment: not after `close` nor in a pause."""
+        """True if the process runs or is starting; false in a pause and after `close`."""
         return not (self._is_pausing or self._closing.is_set())
 
     def send(self, message: Request) -> None:
-        """Pass *message* on without waiting; it is lost when no process is running."""
+        """Send *message* without waiting; it is lost if no process is running."""
         if self._run is not None:
             self._run.outbox.put(pickle.dumps(message))
 
     def kill(self) -> None:
-        """End a process that does not answer; a new one is started."""
+        """Kill a process that does not answer; it is restarted."""
         if self._run is not None:
             self._run.process.kill()
 
@@ -103,33 +103,33 @@ class WorkerProcess:
             reason = self._run_once()
             short_runs = 0 if time.monotonic() - started > _HEALTHY_S else short_runs + 1
             pause = pause_after(short_runs)
-            self._tell(self._end, reason, pause)
+            self._call(self._ended, reason, pause)
             self._closing.wait(pause)
 
     def _run_once(self) -> str:
-        """Start a process and serve it until it ends; why it ended."""
+        """Start a process and serve it until its end; returns the reason of the end."""
         try:
             run = WorkerRun(self._command)
         except OSError as error:
-            return f"the worker process could not be started ({error})"
-        self._tell(self._begin, run)
+            return f"the worker process cannot be started ({error})"
+        self._call(self._began, run)
         while not self._closing.is_set() and (report := run.read()) is not None:
-            self._tell(self._on_report, report)
+            self._call(self._on_report, report)
         return describe_end(run.end())
 
-    def _begin(self, run: WorkerRun) -> None:
+    def _began(self, run: WorkerRun) -> None:
         self._run = run
         self._is_pausing = False
         self._on_start()
 
-    def _end(self, reason: str, pause: float) -> None:
+    def _ended(self, reason: str, pause: float) -> None:
         self._run = None
         self._is_pausing = pause > 0
         if not self._closing.is_set():
-            self._on_end(f"{reason}; it is started again" + (f" in {pause:g} s" if pause else ""))
+            self._on_end(f"{reason}; it is restarted" + (f" in {pause:g} s" if pause else ""))
 
-    def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
-        """Call *callback* on the event loop; when that is closed, the server is gone and all this is over."""
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        """Call *callback* on the event loop. A closed loop means the end of the server."""
         assert self._loop is not None
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
@@ -141,7 +141,7 @@ class WorkerRun:
     """One process, from its start to its end.
 
     Raises:
-        OSError: The command cannot be run.
+        OSError: The command cannot be started.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -160,7 +160,7 @@ class WorkerRun:
         return read_report(self._source)
 
     def end(self) -> int:
-        """Make sure that it has ended; the exit status."""
+        """Kill the process if it runs; returns the exit status."""
         self.process.kill()
         self.outbox.put(None)
         self._writer.join()
@@ -169,7 +169,7 @@ class WorkerRun:
 
 
 def _write_all(outbox: SimpleQueue[bytes | None], sink: IO[bytes]) -> None:
-    """Write what comes in *outbox* up to None, or until nobody reads any more."""
+    """Write the messages of *outbox* until None, or until the reader is gone."""
     with contextlib.suppress(BrokenPipeError, ValueError), sink:
         while (message := outbox.get()) is not None:
             sink.write(message)
@@ -177,12 +177,12 @@ def _write_all(outbox: SimpleQueue[bytes | None], sink: IO[bytes]) -> None:
 
 
 def pause_after(short_runs: int) -> float:
-    """Seconds to wait before the next start after so many short runs in a row: 0, then 1, 2, 4 and so on."""
+    """Seconds before the next start after so many short runs in a row: 0, 0, 1, 2, 4 and so on."""
     return min(2.0 ** (short_runs - 2), _LONGEST_PAUSE_S) if short_runs > 1 else 0.0
 
 
 def describe_end(code: int) -> str:
-    """Why a process with exit status *code* ended, in words. Negative: the signal that killed it."""
+    """The reason of exit status *code* in words. A negative code is the signal that killed the process."""
     if code >= 0:
         return f"the worker process ended with exit code {code}"
     with contextlib.suppress(ValueError):

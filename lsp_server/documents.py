@@ -1,68 +1,72 @@
-"""Keeps the open documents in step with the editor's, and passes every change on to the worker."""
+"""Keeps the open documents in sync with the editor, and passes every change on to the worker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fimlsp.errors import UserError
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.checks import Check
-from fimlsp.languages.python.versions import PythonVersion
-from fimlsp.lsp_server.documents.text_positions import Text, encode
-from fimlsp.lsp_server.documents.uris import is_cell, path_of
-from fimlsp.lsp_server.errors import NoSuggestion
+from fimlsp.languages.python.versions import Check, PythonVersion
 from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Request
-from fimlsp.lsp_server.python.notebook_cells import Cell, read_cell
-from fimlsp.lsp_server.workspace.exclusions import NOTHING, Exclusions
-from fimlsp.models.prompts.typed_texts import common_length
+from fimlsp.lsp_server.notebook_cells import Cell, read_cell
+from fimlsp.lsp_server.text_positions import Text, encode
+from fimlsp.lsp_server.workspace_files import NO_EXCLUSIONS, Exclusions, is_cell, path_of
+from fimlsp.models.prompts.incremental_tokenizer import common_prefix_length
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
 
+
+class NoSuggestion(UserError):  # noqa: N818 - not an error, an answer
+    """A request has no suggestion; the message is the reason, for status bar and log."""
+
+
 LARGEST_DOCUMENT = 8_000_000
-"""Bytes, about 200,000 lines; the contexts of such a file take 20 seconds and half a gigabyte."""
+"""Bytes, about 200,000 lines. The contexts of such a file take 20 seconds and 0.5 GB."""
 
 LONGEST_LINE = 50_000
-"""Bytes; each keystroke reads the cursor's line again, 0.02 ms per 1,000 bytes of code."""
+"""Bytes. Each keystroke reads the cursor's line again, 0.02 ms per 1,000 bytes of code."""
 
 Position = tuple[int, int]
-"""A line and a character in it, as the editor counts them."""
+"""A line and a character in it, in the editor's units."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """Which documents are completed, and in which Python; None: in that of their workspace.
+class CompletionRules:
+    """The documents that are completed, and how.
 
-    What has to be true of a document with a completion is `check`. `grammars` has the languages of the user's
-    own, or why one cannot be used, by identifier.
+    *python* is the Python version; None for that of the document's workspace. *check* is what Python must be
+    able to do with a completed document. *grammars* has the user's own languages by identifier, or the reason
+    that one cannot be used.
     """
 
     languages: tuple[str, ...] = ("python",)
-    excluded: Exclusions = NOTHING
+    excluded: Exclusions = NO_EXCLUSIONS
     python: PythonVersion | None = None
     check: Check = "compile"
     grammars: Mapping[str, Language | str] = field(default_factory=dict)
 
     def refusal(self, uri: str, language: str) -> str | None:
-        """Why a document gets no completions, whatever its text."""
+        """The reason that a document gets no completions, if that does not depend on its text."""
         if language not in self.languages:
             known = ", ".join(map(language_name, self.languages))
             return f"{language} is not completed{known and ', only ' + known} (option languages)"
-        own = self.grammars.get(language)
-        if isinstance(own, str):
-            return own
+        grammar = self.grammars.get(language)
+        if isinstance(grammar, str):
+            return grammar
         path = path_of(uri)
         if path is not None and self.excluded.has(path):
-            return "completions are switched off for this file (option exclude)"
+            return "completions are off for this file (option exclude)"
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One open document in its newest version, in the language *grammar*.
+class OpenDocument:
+    """An open document in its newest version, in the language *grammar*.
 
-    *cell* tells how a cell of a notebook is read. *refusal* says why there are no completions, in which case
-    the worker does not know the document; *refusal_by_rules* is the part of it that edits cannot change.
+    *cell* has the Python of a notebook cell. *refusal* is the reason for no completions; the worker does not
+    have such a document. *refusal_by_rules* is its part that does not depend on the text.
     """
 
     id: DocumentId
@@ -76,7 +80,7 @@ class Document:
 
     @property
     def read(self) -> Text:
-        """The text that the engine reads: all of it, or of a cell its Python, in the same length."""
+        """The text that the engine reads: the document, or the Python of a cell in the same length."""
         return self.text if self.cell is None else Text(self.cell.data)
 
     @property
@@ -84,28 +88,27 @@ class Document:
         """The text that the engine reads, as bytes."""
         return self.text.data if self.cell is None else self.cell.data
 
-    def with_text(self, version: int, text: Text) -> Document:
+    def with_text(self, version: int, text: Text) -> OpenDocument:
         """The next version."""
         cell = None if self.cell is None else read_cell(text.data)
         refusal = self.refusal_by_rules or refusal_of_text(text, cell)
-        return Document(
+        return OpenDocument(
             self.id, self.language, version, text, self.grammar, cell, self.refusal_by_rules, refusal
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One edit as the editor tells it: *text* replaces *span*, or the whole document if that is None."""
+class TextChange:
+    """One edit of the editor: *text* replaces *span*, or the whole document if that is None."""
 
     span: tuple[Position, Position] | None
     text: str
 
 
-class Documents:
+class OpenDocuments:
     """The open documents of one client.
 
-    *send* passes a message to the worker, which gets edits in bytes; *python_of* gives the Python of the
-    workspace that a document is in.
+    *send* passes a message to the worker; *python_of* returns the Python version of a document's workspace.
     """
 
     def __init__(
@@ -113,26 +116,26 @@ class Documents:
     ) -> None:
         self.encoding = "utf-16"
         self._python_of = python_of
-        self._rules = Rules()
+        self._rules = CompletionRules()
         self._client = client
         self._send = send
-        self._open: dict[str, Document] = {}
+        self._open: dict[str, OpenDocument] = {}
 
-    def get(self, uri: str) -> Document | None:
+    def get(self, uri: str) -> OpenDocument | None:
         """The document, if it is open."""
         return self._open.get(uri)
 
-    def find_open(self, uri: str) -> Document:
+    def find_open(self, uri: str) -> OpenDocument:
         """The document. KeyError if it is not open."""
         return self._open[uri]
 
-    def is_current(self, document: Document) -> bool:
-        """Whether the document is open and was not changed since."""
+    def is_current(self, document: OpenDocument) -> bool:
+        """True if the document is open and has not changed since."""
         current = self._open.get(document.id.uri)
         return current is not None and current.text is document.text
 
-    def follow(self, rules: Rules) -> None:
-        """Use other *rules* from now on, and look up again what the workspaces are written for."""
+    def follow(self, rules: CompletionRules) -> None:
+        """Use *rules* and the workspaces' Python versions from now on."""
         self._rules = rules
         for uri, old in self._open.items():
             self._open[uri] = new = self._document(old.id, old.language, old.version, old.text, old.cell)
@@ -140,17 +143,19 @@ class Documents:
                 self._send_whole(new)
 
     def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
-        """The editor shows a document, *cell*: of a notebook."""
+        """The editor opened a document; *cell*: of a notebook."""
         data = encode(text)
-        read = read_cell(data) if cell or is_cell(uri) else None
-        document = self._document(DocumentId(self._client, uri), language, version, Text(data), read)
+        notebook_cell = read_cell(data) if cell or is_cell(uri) else None
+        document = self._document(DocumentId(self._client, uri), language, version, Text(data), notebook_cell)
         self._open[uri] = document
         self._send_whole(document)
 
-    def change(self, uri: str, version: int, changes: Sequence[Change]) -> Iterator[tuple[int, Replacement]]:
-        """The editor changed an open document; each change applies to the outcome of the one before.
+    def change(
+        self, uri: str, version: int, changes: Sequence[TextChange]
+    ) -> Iterator[tuple[int, Replacement]]:
+        """The editor changed an open document; each change applies to the result of the one before.
 
-        The iterator makes each change when it is reached, and gives it with the document's size before it.
+        The iterator applies a change when it yields it, together with the document's size before it.
         """
         for change in changes:
             old = self._open[uri]
@@ -165,53 +170,53 @@ class Documents:
             yield len(old.text.data), replacement
 
     def close(self, uri: str) -> None:
-        """The editor has closed a document; unknown ones are ignored."""
+        """The editor closed a document; unknown ones are ignored."""
         document = self._open.pop(uri, None)
         if document is not None:
             self._send(Close(document.id))
 
     def send_all(self) -> None:
-        """Send everything to a worker that knows nothing yet."""
+        """Send all documents to a new worker process."""
         for document in self._open.values():
             self._send_whole(document)
 
-    def find(self, uri: str) -> Document:
+    def find(self, uri: str) -> OpenDocument:
         """The document, if completions can be made in it.
 
         Raises:
-            NoSuggestion: It is not open, not Python, switched off, or too large.
+            NoSuggestion: It is not open, or it has a refusal.
         """
         document = self._open.get(uri)
         if document is None:
-            raise NoSuggestion("the document was not opened in this server")
+            raise NoSuggestion("the document is not open in this server")
         if document.refusal is not None:
             raise NoSuggestion(document.refusal)
         return document
 
-    def offset(self, document: Document, line: int, character: int) -> int:
+    def offset(self, document: OpenDocument, line: int, character: int) -> int:
         """Byte offset of a position.
 
         Raises:
-            NoSuggestion: The document has no such line, or there is no Python at this position.
+            NoSuggestion: The line does not exist, or the position is in an IPython command.
         """
         if not document.text.has_line(line):
             raise NoSuggestion(f"the document has no line {line + 1}")
         offset = document.text.offset(line, character, self.encoding)
         if document.cell is not None and document.cell.is_command(offset):
-            raise NoSuggestion("the cursor is in a command of IPython")
+            raise NoSuggestion("the cursor is in an IPython command")
         return offset
 
     def _document(
         self, name: DocumentId, language: str, version: int, text: Text, cell: Cell | None
-    ) -> Document:
+    ) -> OpenDocument:
         by_rules = self._rules.refusal(name.uri, language)
-        own = self._rules.grammars.get(language)
+        user_grammar = self._rules.grammars.get(language)
         python = Python(self._rules.python or self._python_of(name.uri), self._rules.check)
-        grammar = own if isinstance(own, Language) else grammar_of(language, python)
+        grammar = user_grammar if isinstance(user_grammar, Language) else grammar_of(language, python)
         refusal = by_rules or refusal_of_text(text, cell)
-        return Document(name, language, version, text, grammar, cell, by_rules, refusal)
+        return OpenDocument(name, language, version, text, grammar, cell, by_rules, refusal)
 
-    def _in_bytes(self, text: Text, change: Change) -> Replacement:
+    def _in_bytes(self, text: Text, change: TextChange) -> Replacement:
         if change.span is None:
             return Replacement(0, len(text.data), encode(change.text))
         first, last = change.span
@@ -219,7 +224,7 @@ class Documents:
         end = start if first == last else max(start, text.offset(*last, self.encoding))
         return Replacement(start, end, encode(change.text))
 
-    def _send_whole(self, document: Document) -> None:
+    def _send_whole(self, document: OpenDocument) -> None:
         if document.refusal is None:
             self._send(Open(document.id, document.version, document.data, document.grammar))
         else:
@@ -227,7 +232,7 @@ class Documents:
 
 
 def refusal_of_text(text: Text, cell: Cell | None) -> str | None:
-    """Why a document with this text gets no completions."""
+    """The reason that a document with this text gets no completions."""
     if cell is not None and cell.language is not None:
         return f"this cell is not Python ({cell.language})"
     size = len(text.data)
@@ -241,21 +246,21 @@ def refusal_of_text(text: Text, cell: Cell | None) -> str | None:
 
 
 def difference(old: bytes, new: bytes) -> Replacement:
-    """The smallest edit that makes *new* of *old*. O(len)."""
-    start = common_length(old, new)
-    same = common_length(
+    """The smallest edit from *old* to *new*. O(len)."""
+    start = common_prefix_length(old, new)
+    same = common_prefix_length(
         old[: start - 1 : -1] if start else old[::-1], new[: start - 1 : -1] if start else new[::-1]
     )
     return Replacement(start, len(old) - same, new[start : len(new) - same])
 
 
 def grammar_of(identifier: str, python: Python) -> Language:
-    """The language of documents that an editor calls *identifier*; *python* if no other is called so."""
+    """The language with an editor's *identifier*; *python* for unknown ones."""
     others = (known for name, known in LANGUAGES.items() if name != "python")
-    found = next((known for known in others if identifier in known.identifiers), None)
-    return python if found is None else found.language()
+    match = next((known for known in others if identifier in known.identifiers), None)
+    return python if match is None else match.language()
 
 
 def language_name(identifier: str) -> str:
-    """An editor's name of a language for users."""
+    """The name of a language for users."""
     return "Python" if identifier == "python" else identifier

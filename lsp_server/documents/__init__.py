@@ -1,1 +1,0 @@
-"""The open documents: their text as bytes, positions in it, and their names."""

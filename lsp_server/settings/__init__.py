@@ -1,1 +1,0 @@
-"""The options that a client or the command line may set."""
