@@ -1,1 +1,1 @@
-"""Texts of each language to measure on."""
+"""The texts of each language for measurements."""

@@ -1,4 +1,4 @@
-"""The texts of each language to measure on; only those of the language that is measured are imported."""
+"""The texts of each language for measurements; only the module of the measured language is imported."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ LANGUAGES = ("python", "python-compile", "json", "lua", "go", "lark")
 
 
 def corpora(language: str) -> Sequence[Corpus]:
-    """What is measured of one of `LANGUAGES`."""
-    found: Sequence[Corpus] = import_module(f".{language.partition('-')[0]}", __package__).CORPORA[language]
-    return found
+    """The corpora of one of `LANGUAGES`."""
+    module = import_module(f".{language.partition('-')[0]}", __package__)
+    of_language: Sequence[Corpus] = module.CORPORA[language]
+    return of_language

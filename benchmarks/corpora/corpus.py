@@ -1,4 +1,4 @@
-"""What the texts of a language to measure on are: files, and one text with more and more around it."""
+"""The texts of a language for measurements: files, and one text with more and more around it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fimlsp.quotient.language.contract import Language
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, the part of it in which cuts are made, and what words look like that may be renamed in it."""
+    """A text, the part of it in which cuts are made, and a pattern of words that may be renamed in it."""
 
     language: Language
     name: str
@@ -25,7 +25,7 @@ class Text:
 
 
 class Corpus(Protocol):
-    """Texts of a language. `lengths` are where growth is looked at, in bytes; `word` as in `Text`."""
+    """Texts of a language. Growth is measured at `lengths`, in bytes; `word` is that of `Text`."""
 
     title: str
     language: Language
@@ -40,7 +40,7 @@ class Corpus(Protocol):
 
 
 def text_of(corpus: Corpus, name: str, above: bytes, core: bytes, below: bytes) -> Text:
-    """The text *name* of *corpus*, of which *core* is cut."""
+    """The text *name* of *corpus*, in which *core* is cut."""
     return Text(corpus.language, name, above + core + below, len(above), len(above) + len(core), corpus.word)
 
 
@@ -49,7 +49,7 @@ MADE_UP_LENGTHS = (2_000, 60_000)
 
 
 class MadeUpCorpus:
-    """Made-up code: *declarations* gives as many bytes of it, which stand behind *head* in a file."""
+    """Made-up code: *declarations* makes as many bytes of it, which follow *head* in a file."""
 
     lengths = (10_000, 100_000, 500_000, 2_000_000)
 

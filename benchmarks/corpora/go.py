@@ -1,4 +1,4 @@
-"""Made-up Go to measure on: functions and types from a seed, as many as are wanted."""
+"""Made-up Go for measurements: any number of functions and types from a seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from fimlsp.languages.go import go
-from fimlsp.languages.go.lexis import KEYWORDS
+from fimlsp.languages.go.lexical_spec import KEYWORDS
 
 from .corpus import Corpus, MadeUpCorpus
 
@@ -30,12 +30,12 @@ _LINES = (
 
 def declarations_of_length(random: Random, length: int) -> bytes:
     """Declarations of *length* bytes together, or a little more."""
-    found: list[bytes] = []
+    declarations: list[bytes] = []
     size = 0
     while size < length:
-        found.append(_type(random) if random.random() < 0.2 else _function(random))
-        size += len(found[-1])
-    return b"".join(found)
+        declarations.append(_type(random) if random.random() < 0.2 else _function(random))
+        size += len(declarations[-1])
+    return b"".join(declarations)
 
 
 def _function(random: Random) -> bytes:

@@ -1,4 +1,4 @@
-"""Realistic JSON to measure on: lists of records from a seed, indented or minified, as long as is wanted."""
+"""Realistic JSON for measurements: lists of records from a seed, indented or minified, of any length."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def records_of_length(random: Random, length: int, *, minified: bool) -> bytes:
 
 
 def separator(*, minified: bool) -> bytes:
-    """What stands between two records."""
+    """The separator of two records."""
     return b"," if minified else b",\n"
 
 
@@ -96,11 +96,11 @@ class JsonCorpus:
         for length in lengths:
             missing = length - len(core) - len(above) - len(below)
             if missing > 1_000:
-                more, rest = (
+                first, second = (
                     records_of_length(random, missing // 2, minified=self.minified) for _ in range(2)
                 )
-                above += more + comma
-                below = comma + rest + below
+                above += first + comma
+                below = comma + second + below
             yield text_of(self, f"{length}", above, core, below)
 
 

@@ -1,4 +1,4 @@
-"""JSON in a grammar of a user's own, written for Lark."""
+"""JSON in a user's own grammar, written for Lark."""
 
 from __future__ import annotations
 

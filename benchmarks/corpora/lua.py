@@ -1,4 +1,4 @@
-"""Made-up Lua to measure on: functions from a seed, as many as are wanted."""
+"""Made-up Lua for measurements: any number of functions from a seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from fimlsp.languages.lua import lua
-from fimlsp.languages.lua.lexis import KEYWORDS
+from fimlsp.languages.lua.lexical_spec import KEYWORDS
 
 from .corpus import Corpus, MadeUpCorpus
 

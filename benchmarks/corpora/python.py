@@ -1,4 +1,4 @@
-"""Real Python to measure on: files of the interpreter's standard library, and longer files made of them."""
+"""Real Python for measurements: files of the interpreter's standard library, and longer texts of them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 from random import Random
 
 from fimlsp.languages.python import python
-from fimlsp.languages.python.checks import Check
+from fimlsp.languages.python.versions import Check
 
 from .corpus import Corpus, Text, text_of
 
 _OTHER_FOLDERS = frozenset(("test", "tests", "idle_test", "site-packages", "lib2to3", "encodings"))
-"""Tests, what is not the library's own, and a hundred near equal tables that would count for too much."""
+"""Tests, installed packages, and a hundred near equal tables that would count for too much."""
 
 _LEAST, _MOST = 2_000, 60_000
 
 
 def shuffled_files(random: Random) -> Iterator[tuple[str, bytes]]:
-    """Names and texts of files that can stand one after another in a longer valid file, shuffled."""
+    """Names and texts of files that can follow one another in a longer valid file, shuffled."""
     root = Path(sysconfig.get_path("stdlib"))
     paths = sorted(path for path in root.rglob("*.py") if _OTHER_FOLDERS.isdisjoint(path.parts))
     random.shuffle(paths)
@@ -66,11 +66,11 @@ def _last_lines(statements: list[ast.stmt]) -> Iterator[int]:
 
 
 def random_place(random: Random, data: bytes, start: int, end: int) -> int:
-    """A place of `data[start:end]` between two characters."""
-    place = random.randrange(start, end)
-    while data[place] & 0xC0 == 0x80:
-        place -= 1
-    return place
+    """A random offset in `data[start:end]` between two characters."""
+    offset = random.randrange(start, end)
+    while data[offset] & 0xC0 == 0x80:
+        offset -= 1
+    return offset
 
 
 _RESERVED = "|".join((*kwlist, *softkwlist)).encode()

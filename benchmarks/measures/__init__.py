@@ -1,1 +1,1 @@
-"""What is measured of the engine: operations, their time, growth with the length of the file, memory."""
+"""Measurements of the engine: the time of operations, its growth with the length of the file, and memory."""

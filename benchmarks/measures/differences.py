@@ -1,9 +1,9 @@
-"""Says of two completions that differ whether llama.cpp's own numerics explain it.
+"""Decides if llama.cpp's own numerics explain the difference between two completions.
 
-What llama.cpp computes depends on how a text was read: in one batch, in pieces, token by token; its cache
-holds half precision. So the first place where the two completions part is read again in several of these
-ways. If the two tokens change places among them, or are no further apart than the ways are, then token by
-token would not have agreed with itself either; anything else is a fault of ours.
+The results of llama.cpp depend on its reading of a text: in one batch, in pieces, or token by token. Its
+cache has half precision. So the first position of a difference is read again in several of these ways. The
+numerics explain it if the order of the two tokens depends on the way, or if their distance is within the
+spread of the ways. Any other difference is a fault of ours.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from itertools import zip_longest
 from typing import Any
 
 from fimlsp.models.decoding.middle import Middle
-from fimlsp.models.served.http.peer import Peer
+from fimlsp.models.remote.http_client import HttpClient
 
 PIECES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-"""So many tokens at the end are read one after another, behind all others at once."""
+"""Numbers of tokens at the end that are read one by one, after all others in one batch."""
 
 FORCED = 1000.0
 END = -1
@@ -25,23 +25,23 @@ END = -1
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A prompt, and what was written after it."""
+    """A prompt, and the text written after it."""
 
     prompt: Sequence[int]
     middle: Middle
 
     @property
     def tokens(self) -> list[int]:
-        """Its tokens; `END` if the model ended it."""
+        """Its tokens, with `END` if the model ended it."""
         ended = [END] if self.middle.stop_reason == "end" else []
         return [*(token.token for token in self.middle.trace), *ended]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where two completions part: after so many tokens, with one token here and another there.
+    """The first difference of two completions: the number of tokens before it, and the two tokens.
 
-    *gaps* are by how many nats the first is likelier than the second, for each way of reading the text.
+    *gaps* are the nats by which the first is likelier than the second, for each way of reading the text.
     """
 
     place: int
@@ -50,17 +50,17 @@ class Difference:
 
     @property
     def spread(self) -> float:
-        """How far apart the ways are, in nats."""
+        """The spread of the ways, in nats."""
         return max(self.gaps) - min(self.gaps)
 
     @property
     def gap(self) -> float:
-        """How far apart the two tokens are where they are nearest, in nats."""
+        """The least distance of the two tokens, in nats."""
         return min(map(abs, self.gaps))
 
     @property
     def is_numerics(self) -> bool:
-        """Whether the server itself does not always prefer the same of the two."""
+        """True if the server itself does not always prefer the same token."""
         return self.gap <= self.spread
 
     def __str__(self) -> str:
@@ -72,8 +72,10 @@ class Difference:
         )
 
 
-def difference(peer: Peer, vocabulary_size: int, stops: frozenset[int], a: Written, b: Written) -> Difference:
-    """Where *a* and *b* part, read again from the server.
+def difference(
+    peer: HttpClient, vocabulary_size: int, stops: frozenset[int], a: Written, b: Written
+) -> Difference:
+    """The first difference of *a* and *b*, with the server's readings of it.
 
     Raises:
         ValueError: the tokens are the same, or the prompts are not.
@@ -81,7 +83,7 @@ def difference(peer: Peer, vocabulary_size: int, stops: frozenset[int], a: Writt
     if a.prompt != b.prompt:
         raise ValueError("the prompts differ")
     pairs = enumerate(zip_longest(a.tokens, b.tokens, fillvalue=END))
-    place, tokens = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
+    place, tokens = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
     text = [*a.prompt, *a.tokens[:place]]
     gaps = [
         _likelihood(shares, tokens[0], stops) - _likelihood(shares, tokens[1], stops)
@@ -95,12 +97,12 @@ def _likelihood(shares: Mapping[int, float], token: int, stops: frozenset[int]) 
 
 
 def _read(
-    peer: Peer, text: Sequence[int], pieces: int, size: int, stops: frozenset[int]
+    peer: HttpClient, text: Sequence[int], pieces: int, size: int, stops: frozenset[int]
 ) -> Mapping[int, float]:
-    """Log-probabilities behind *text*, whose last *pieces* tokens are read one by one."""
-    told: Any = None
+    """Log-probabilities after *text*, whose last *pieces* tokens are read one by one."""
+    reply: Any = None
     for end in range(max(1, len(text) - pieces), len(text) + 1):
-        is_first = told is None
+        is_first = reply is None
         body = {
             "prompt": text[:end],
             "n_predict": 1,
@@ -110,5 +112,6 @@ def _read(
             "id_slot": 0,
             "logit_bias": [[min(stops), FORCED]],
         }
-        told = peer.ask("/completion", body)
-    return {each["id"]: each["logprob"] for each in told["completion_probabilities"][0]["top_logprobs"]}
+        reply = peer.ask("/completion", body)
+    likeliest = reply["completion_probabilities"][0]["top_logprobs"]
+    return {token["id"]: token["logprob"] for token in likeliest}

@@ -1,6 +1,6 @@
-"""Whether the cost of an operation depends on the length of the file.
+"""The growth of an operation's cost with the length of the file.
 
-The same cuts are made in the same text, with more and more text around it; what differs is the length alone.
+The same cuts are made in the same text, with more and more text around it, so that only the length differs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from measures.operations import Figures, measure
 
 def grown(corpus: Corpus, seed: int, cuts: int, lengths: Sequence[int]) -> dict[int, Figures]:
     """The figures by the length of the text, all from the same cuts in a core of the shortest length."""
-    found: dict[int, Figures] = {}
+    by_length: dict[int, Figures] = {}
     for text in corpus.growing(Random(seed), lengths):
-        figures = found[len(text.data)] = Figures()
+        figures = by_length[len(text.data)] = Figures()
         measure(text, cuts, Random(seed), figures)
-    return found
+    return by_length
 
 
 def slope(costs: dict[int, float]) -> float:
@@ -34,5 +34,5 @@ def slope(costs: dict[int, float]) -> float:
 
 
 def grows(costs: dict[int, float]) -> bool:
-    """Whether the longest text costs more than twice as much as the shortest, and a millisecond."""
+    """True if the longest text costs more than twice as much as the shortest, plus a millisecond."""
     return costs[max(costs)] > 2 * costs[min(costs)] + 1

@@ -1,9 +1,9 @@
 """Other mask engines: llguidance, xgrammar and outlines-core with a grammar of JSON (RFC 8259), and SynCode.
 
-The first three are of the extra `peers`. None of them knows what follows the cursor, nor the indentation of
-Python. xgrammar has a grammar of its own. outlines-core has regular expressions only; it gets JSON that nests
-four deep. SynCode, where it is installed, has grammars of its own of JSON and of Python with indentation;
-it knows nothing of what follows the cursor either.
+The first three are of the extra `peers`. None of them reads the text after the cursor or indentation.
+Xgrammar has a grammar of its own. The package outlines-core has regular expressions only; it gets JSON of at
+most four levels. SynCode, if it is installed, has its own grammars of JSON and of Python with indentation. It
+does not read the text after the cursor either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fimlsp.quotient.masks.vocabulary import Words
+from fimlsp.quotient.masks.vocabulary import Bitmask
 
 _STRING = r'"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
@@ -37,10 +37,10 @@ class Masks(Protocol):
     """A text of an engine, to which tokens are added."""
 
     def add(self, token: int) -> bool:
-        """Add a token; whether the engine takes it."""
+        """Add a token; True if the engine accepts it."""
 
-    def mask(self) -> Words:
-        """The mask of what may come next."""
+    def mask(self) -> Bitmask:
+        """The mask of the next token."""
 
 
 class _Guidance:
@@ -53,7 +53,7 @@ class _Guidance:
     def add(self, token: int) -> bool:
         return bool(self._matcher.consume_token(token))
 
-    def mask(self) -> Words:
+    def mask(self) -> Bitmask:
         self._matcher.unsafe_compute_mask_ptr(self._words.ctypes.data, self._words.nbytes)
         return self._words
 
@@ -70,9 +70,9 @@ class _Grammar:
     def add(self, token: int) -> bool:
         return bool(self._matcher.accept_token(token))
 
-    def mask(self) -> Words:
+    def mask(self) -> Bitmask:
         self._matcher.fill_next_token_bitmask(self._bitmask)
-        words: Words = self._bitmask[0].numpy().view(np.uint32)
+        words: Bitmask = self._bitmask[0].numpy().view(np.uint32)
         return words
 
 
@@ -90,14 +90,14 @@ class _Outlines:
             return False
         return True
 
-    def mask(self) -> Words:
+    def mask(self) -> Bitmask:
         self._words[:] = 0
         self._guide.write_mask_into(self._words.ctypes.data, len(self._words), 4)
         return self._words
 
 
 class _SynCode:
-    """A text of SynCode, which reads all of it again for each mask, as far as it has not kept it."""
+    """A text of SynCode, which reads all uncached parts again for each mask."""
 
     def __init__(self, processor: Any, size: int) -> None:
         import torch
@@ -112,7 +112,7 @@ class _SynCode:
         self._tokens.append(token)
         return True
 
-    def mask(self) -> Words:
+    def mask(self) -> Bitmask:
         import torch
 
         held = self._processor(torch.tensor([self._tokens]), self._scores.clone())
@@ -173,7 +173,7 @@ def syncode(
 
 
 def _nested_json(depth: int) -> str:
-    """JSON that nests so deep, as a regular expression."""
+    """JSON of at most *depth* levels, as a regular expression."""
     blank = r"[ \t\n\r]*"
     simple = f"({_STRING}|{_NUMBER}|true|false|null)"
     if not depth:

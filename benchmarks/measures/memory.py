@@ -1,4 +1,4 @@
-"""The peak memory of a process that holds one prepared document.
+"""The peak memory of a process with one prepared document.
 
 `python -m measures.memory LANGUAGE CORPUS SEED LENGTH`, in the folder `benchmarks`, is that process. It
 imports the engine and that language alone.
@@ -19,7 +19,7 @@ from fimlsp.quotient.engine import Engine
 
 
 def bytes_a_line(language: str, corpus: str, seed: int, lengths: tuple[int, int]) -> float:
-    """What each further line of a prepared text takes, its own bytes included, between two *lengths*."""
+    """The bytes of each further line of a prepared text, including its own, between two *lengths*."""
     (_, _, small, few), (_, _, large, many) = (_held(language, corpus, seed, length) for length in lengths)
     return (large - small) * 1e6 / max(1, many - few)
 
@@ -31,7 +31,7 @@ def peak_memory(language: str, corpus: str, seed: int, length: int) -> tuple[flo
 
 
 def _held(language: str, corpus: str, seed: int, length: int) -> tuple[float, float, float, int]:
-    """As `peak_memory`, with what is resident at last, and the number of lines."""
+    """As `peak_memory`, with the resident memory at the end and the number of lines."""
     command = [sys.executable, "-m", "measures.memory", language, corpus, str(seed), str(length)]
     folder = Path(__file__).parents[1]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
@@ -40,29 +40,29 @@ def _held(language: str, corpus: str, seed: int, length: int) -> tuple[float, fl
 
 
 def _peak() -> float:
-    """Of this program alone where the system tells it; `getrusage` may count its parent as well."""
-    told = _told("VmHWM:")
-    if told is not None:
-        return told
+    """The peak of this program alone if the system reports it; `getrusage` may include its parent."""
+    reported = _reported("VmHWM:")
+    if reported is not None:
+        return reported
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def _resident() -> float:
-    """What is in memory now; the peak where the system does not tell."""
+    """The memory in use; the peak if the system does not report it."""
     gc.collect()
-    told = _told("VmRSS:")
-    return _peak() if told is None else told
+    reported = _reported("VmRSS:")
+    return _peak() if reported is None else reported
 
 
-def _told(name: str) -> float | None:
-    """Megabytes as Linux tells them of this process."""
+def _reported(name: str) -> float | None:
+    """Megabytes of this process as reported by Linux."""
     status = Path("/proc/self/status")
     return int(status.read_text().partition(name)[2].split()[0]) * 1024 / 1e6 if status.exists() else None
 
 
 def _hold(language: str, title: str, seed: int, length: int) -> None:
-    corpus = next(each for each in corpora(language) if each.title == title)
+    corpus = next(corpus for corpus in corpora(language) if corpus.title == title)
     engine = Engine(corpus.language)
     before = _peak()
     text = [*corpus.growing(Random(seed), [corpus.lengths[0], length])][-1]

@@ -1,4 +1,4 @@
-"""What an editor asks of the engine, measured over seeded cuts of a text."""
+"""The requests of an editor to the engine, measured over seeded cuts of a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from corpora.corpus import Text
 from corpora.python import random_place
 
 from fimlsp.lsp_server.worker.worker import collect_garbage, collect_new_garbage
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
 from measures.timing import Measurement, Series
@@ -49,7 +49,7 @@ class Figures:
 
 
 def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
-    """Open *text* in an engine that has seen no line yet; ask everything at *cuts* random places."""
+    """Open *text* in an engine without cached lines, and measure all requests at *cuts* random positions."""
     gc.unfreeze()
     collect_garbage()
     engine = Engine(text.language, LanguageTables(text.language))
@@ -58,13 +58,13 @@ def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
         document.prepare()
     _cut_ten_times(document, text, random, figures)
     for _ in range(cuts):
-        for ask in (_jump, _edit_and_jump, _type, _follow):
-            ask(document, text, random, figures)
+        for operation in (_jump, _edit_and_jump, _type, _follow):
+            operation(document, text, random, figures)
             collect_new_garbage()
     assert document.data == text.data
 
 
-def _jump(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
+def _jump(document: Document, text: Text, random: Random, figures: Figures) -> None:
     cursor = random_place(random, text.data, text.start, text.end)
     with figures.jump.timed(_place(text, cursor)):
         constraint = document.middle(cursor, cursor)
@@ -72,8 +72,8 @@ def _jump(document: EditedDocument, text: Text, random: Random, figures: Figures
     assert not constraint.relaxed, _place(text, cursor)
 
 
-def _cut_ten_times(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
-    """Ten jumps in a text just opened, which share what was learnt of its lines."""
+def _cut_ten_times(document: Document, text: Text, random: Random, figures: Figures) -> None:
+    """Ten jumps in a text just opened, which share the cached lines."""
     for _ in range(_CUTS):
         _jump(document, text, random, figures)
         collect_new_garbage()
@@ -84,8 +84,8 @@ def _cut_ten_times(document: EditedDocument, text: Text, random: Random, figures
     figures.ten_cuts.found.append(Measurement(cpu, wall, 0.0, text.name))
 
 
-def _edit_and_jump(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
-    """Make a name longer, ask somewhere else, and take it back."""
+def _edit_and_jump(document: Document, text: Text, random: Random, figures: Figures) -> None:
+    """Make a name longer, request a middle elsewhere, and undo the edit."""
     _, end = _random_word(random, text)
     cursor = random_place(random, text.data, text.start, text.end)
     with figures.jump_after_edit.timed(_place(text, cursor)):
@@ -96,8 +96,8 @@ def _edit_and_jump(document: EditedDocument, text: Text, random: Random, figures
     document.middle(end, end)
 
 
-def _type(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
-    """Take a name away and type its first letters, each of which asks what may replace what was typed."""
+def _type(document: Document, text: Text, random: Random, figures: Figures) -> None:
+    """Delete a name and type its first letters, each with a request for the middle in their place."""
     start, end = _random_word(random, text)
     name = text.data[start:end]
     document.edit(start, end, b"")
@@ -112,8 +112,8 @@ def _type(document: EditedDocument, text: Text, random: Random, figures: Figures
     document.middle(start, start)
 
 
-def _follow(document: EditedDocument, text: Text, random: Random, figures: Figures) -> None:
-    """Feed a true middle in tokens, each beside one from elsewhere; ask for a completion in each state."""
+def _follow(document: Document, text: Text, random: Random, figures: Figures) -> None:
+    """Feed a true middle in tokens, each beside one from elsewhere, and complete it in some states."""
     start = random_place(random, text.data, text.start, text.end)
     true = text.data[start : text.end].decode()[: random.randint(1, _MIDDLE)]
     state = document.middle(start, start + len(true.encode())).start
@@ -136,8 +136,8 @@ def _feed(state: GrammarState, token: bytes, place: str, figures: Figures) -> Gr
 
 
 def _random_word(random: Random, text: Text) -> tuple[int, int]:
-    """Where a word stands that may be renamed."""
-    return random.choice([found.span() for found in text.word.finditer(text.data, text.start, text.end)])
+    """The span of a word that may be renamed."""
+    return random.choice([word.span() for word in text.word.finditer(text.data, text.start, text.end)])
 
 
 def _place(text: Text, offset: int) -> str:

@@ -1,4 +1,4 @@
-"""Clocks, and what is told of many measurements."""
+"""Clocks, and the figures of many measurements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Milliseconds of one operation, those of garbage collection in it, and where it was."""
+    """Milliseconds of one operation, those of garbage collection in it, and its position."""
 
     cpu: float
     wall: float
@@ -31,7 +31,7 @@ class Series:
 
     @property
     def median(self) -> float:
-        """The median, which decides about the target."""
+        """The median, which is compared with the target."""
         return median(m.cpu for m in self.found)
 
     @property
@@ -41,12 +41,12 @@ class Series:
 
     @property
     def p90(self) -> float:
-        """What nine of ten measurements do not exceed."""
+        """The time that nine of ten measurements do not exceed."""
         return self._quantile(90)
 
     @property
     def p99(self) -> float:
-        """What 99 of a hundred measurements do not exceed."""
+        """The time that 99 of a hundred measurements do not exceed."""
         return self._quantile(99)
 
     def _quantile(self, percent: int) -> float:
@@ -83,14 +83,14 @@ class Series:
 def _collections() -> Iterator[list[int]]:
     """The nanoseconds of each garbage collection in the block."""
     pauses: list[int] = []
-    began = 0
+    started = 0
 
     def watch(phase: str, _: dict[str, int]) -> None:
-        nonlocal began
+        nonlocal started
         if phase == "start":
-            began = time.process_time_ns()
+            started = time.process_time_ns()
         else:
-            pauses.append(time.process_time_ns() - began)
+            pauses.append(time.process_time_ns() - started)
 
     gc.callbacks.append(watch)
     try:

@@ -1,61 +1,59 @@
-"""Runs cases one after the other: loads the model once, and reads each file once."""
+"""Runs cases in sequence. The model is loaded once, each file is read once, each token is predicted once."""
 
 from __future__ import annotations
 
 import gc
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
 
-from fimlsp.datasets.cases.case import Case
-from fimlsp.datasets.cases.methods import attempts
+from fimlsp.datasets.cases.methods import Case, attempts, is_one_line
 from fimlsp.datasets.cases.result import CONSTRAINED, Result
-from fimlsp.datasets.cases.shared_steps import SharedSteps
-from fimlsp.datasets.cases.similarity import is_one_line
-from fimlsp.datasets.cuts.cut_record import CutRecord
+from fimlsp.datasets.cuts.selection import CutRecord
+from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.cuts.strategies import Cut
-from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
+from fimlsp.datasets.languages.known import LANGUAGES
+from fimlsp.datasets.languages.lua import Scripts
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
+from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
-from fimlsp.datasets.languages.scripts import Scripts
-from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.languages.python import Python, python
-from fimlsp.languages.python.checks import Check
-from fimlsp.languages.python.versions import PythonVersion
+from fimlsp.languages.python.versions import Check, PythonVersion
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.networks.buffer_cache import BufferCache
+from fimlsp.models.networks.copy_cache import CopyCache
 from fimlsp.models.prompts.families import Order
-from fimlsp.models.prompts.prompt import Prompt, beginning, ending
-from fimlsp.models.protocols import NextToken
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.models.prompts.prompt import Prompt, first_bytes, last_bytes
+from fimlsp.models.protocols import Candidates, NextToken
+from fimlsp.quotient.engine import Document, Engine
 
 if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import DType
 
 YOUNG = 1
+"""The generation of the garbage collector that is collected before each file."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchSettings:
-    """What decides the answers to a case.
+    """The settings that decide the answers to a case.
 
     Attributes:
         model: a folder or the name of a hub model; None: the bundled one.
         device: `cpu`, `cuda` or `cuda:N`; None: a GPU if there is one.
-        tokens: the most that an answer may have.
+        tokens: the maximum length of an answer.
         language: the name of the files' language.
         precision: of the network's numbers; the paper's is `float32`.
         family, order: the markers of the prompt and their order; None: the model's own markers, and the text
             left of the cut first if the model knows that order.
-        python_version: the version of Python's grammar; None: that of the judge.
-        check: whether an answer in Python has to parse or to compile.
-        own: the grammar of a language of the user's own, or sLua with an interface, which then is that of the
-            files.
+        python_version: the version of Python's grammar; None: that of the running Python.
+        check: `compile` if an answer in Python must compile, `parse` if it only has to parse.
+        own: the user's own grammar, or sLua with an interface; it takes precedence over `language`.
     """
 
     model: str | None = None
@@ -71,7 +69,7 @@ class BenchSettings:
 
     @property
     def replay_language(self) -> ReplayLanguage:
-        """The language, with the grammar of the version that is asked for."""
+        """The language, with the grammar of the chosen version."""
         if self.own is not None:
             return self.own.replay_language
         language = LANGUAGES[self.language]
@@ -82,7 +80,7 @@ class BenchSettings:
 
 
 class Bench:
-    """Runs cases. Those of one file should come together, as they share what the engine learnt of it.
+    """Runs cases. Cases of one file should follow one another, since they share the file's analysis.
 
     Raises:
         ModelError: the model cannot be loaded, or has no room for so many tokens.
@@ -94,7 +92,7 @@ class Bench:
         self._tokens = settings.tokens
         self._model = model = model or load(settings)
         model.prompt(b"", b"", settings.tokens)
-        self._file: tuple[str, EditedDocument] | None = None
+        self._file: tuple[str, Document] | None = None
 
     @classmethod
     def in_worker(cls, settings: BenchSettings) -> Bench:
@@ -116,9 +114,9 @@ class Bench:
         is_first = self._file is None or self._file[0] != file.hash
         if is_first and not gc.isenabled():
             gc.collect(YOUNG)
-        since = process_time()
+        started = process_time()
         case = self._case(file, record.cut)
-        setup_ms = 1000 * (process_time() - since)
+        setup_ms = 1000 * (process_time() - started)
         network, prompt = self._prepare(case)
         answers = attempts(network, prompt, case, self._tokens)
         return Result(
@@ -140,8 +138,8 @@ class Bench:
             return Case.overlapping(cut, file.text, self._engine, self._language)
         return Case.at(cut, file.text, self._document(file), self._language)
 
-    def _document(self, file: SourceFile) -> EditedDocument:
-        """The document of *file*, with the contexts of all its lines, since its other cuts need those too."""
+    def _document(self, file: SourceFile) -> Document:
+        """The document of *file*, with the contexts of all its lines for its other cuts."""
         if self._file is None or self._file[0] != file.hash:
             document = self._engine.document(file.text.encode())
             document.prepare()
@@ -155,13 +153,13 @@ class Bench:
         prompt = model.prompt(left, right, self._tokens)
         network = model.network
         if model.uses_buffer:
-            buffer = ending(left, BUFFER_BYTES), beginning(right, BUFFER_BYTES)
-            network = BufferCache(network, model.vocabulary, *buffer)
+            buffer = last_bytes(left, BUFFER_BYTES), first_bytes(right, BUFFER_BYTES)
+            network = CopyCache(network, model.vocabulary, *buffer)
         return SharedSteps(network), prompt
 
 
 def load(settings: BenchSettings) -> FimModel:
-    """The model with exact weights; if it can, it reads the text left of the cut first, as in the protocol.
+    """The model with exact weights. The text left of the cut comes first if the model supports that order.
 
     Raises:
         ModelError: it cannot be loaded.
@@ -178,15 +176,69 @@ def load(settings: BenchSettings) -> FimModel:
         )
 
     if settings.order is None:
-        with suppress(ModelError):  # any other fault of the model is reported by the second attempt
+        with suppress(ModelError):  # any other error of the model recurs in the second call
             return loaded("psm")
     return loaded(settings.order)
 
 
 def describe(error: BaseException) -> str:
-    """An error in one line, with the file and line where it was raised."""
+    """An error in one line, with the file and line that raised it."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    where = f" ({Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
-    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}{where}"
+    origin = f" ({Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}{origin}"
+
+
+@dataclass(slots=True)
+class _Prediction:
+    """The candidates after some tokens, and the predictions after each of the chosen candidates."""
+
+    candidates: Candidates
+    after: dict[int, _Prediction] = field(default_factory=dict)
+
+
+class SharedSteps:
+    """A `NextToken` that remembers the predictions of *network* for one prompt.
+
+    Greedy decodings under different constraints agree up to the first token that one of them rejects. The
+    network computes that part once, and reads it again only when a decoding departs from the previous one.
+    """
+
+    def __init__(self, network: NextToken) -> None:
+        self.token_bytes = network.token_bytes
+        self.stops = network.stops
+        self._network = network
+        self._prompt: tuple[int, ...] = ()
+        self._root: _Prediction | None = None
+        self._at: _Prediction | None = None
+        self._written = list[int]()
+        self._read = list[int]()
+
+    def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
+        """Read a prompt, or return to the end of the same one; then read the tokens *written* after it."""
+        if self._root is None or self._prompt != tuple(tokens):
+            self._prompt, self._read = tuple(tokens), []
+            self._root = _Prediction(self._network.begin(tokens))
+        self._at, self._written = self._root, []
+        for token in written:
+            self.advance(token)
+        return self._at.candidates
+
+    def advance(self, token: int) -> Candidates:
+        """Read one more token."""
+        if self._at is None:
+            raise RuntimeError("advance comes after begin")
+        self._written.append(token)
+        if token not in self._at.after:
+            self._at.after[token] = _Prediction(self._predict(token))
+        self._at = self._at.after[token]
+        return self._at.candidates
+
+    def _predict(self, token: int) -> Candidates:
+        if self._read == self._written[:-1]:
+            candidates = self._network.advance(token)
+        else:
+            candidates = self._network.begin(self._prompt, self._written)
+        self._read = list(self._written)
+        return candidates

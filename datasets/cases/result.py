@@ -25,20 +25,20 @@ class Attempt:
     """One method's answer to a case.
 
     Attributes:
-        ok: whether the language's judge accepts left, text and right together.
-        text: the answer; None if there is none. Each byte that is not UTF-8 is a lone surrogate, as the error
-            handler `surrogateescape` has it.
-        written: what was written, in the same form, if it gave no answer; None if it gave one.
-        cause: why the attempt failed; None if it is ok.
-        compile_error: why the compiler refuses the file although it parses; None if it does not.
-        exact, similarity, first_line: whether the answer equals the truth, and the edit similarities of the
-            whole and of the first line.
-        tokens: how many tokens the network wrote, including those that are not in the answer.
-        tried: how many candidates the constraint was asked about.
-        rejected: how many of them it refused.
-        rejections: how many tokens came after how many refused candidates, the latter as keys.
-        steered: whether steering refused a candidate or wrote an ending.
-        stop: why decoding stopped.
+        ok: True if the language's reference parser accepts left, text and right together.
+        text: the answer; None if there is none. Each byte that is not UTF-8 is a lone surrogate, as in the
+            error handler `surrogateescape`.
+        written: the written text, in the same form, if it gave no answer; None if it gave one.
+        cause: the cause of a failure; None if the attempt is ok.
+        compile_error: the compiler's error in a file that parses; None if there is none.
+        exact: True if the answer equals the truth.
+        similarity, first_line: edit similarities of the whole answer and of its first line.
+        tokens: the number of tokens that the network wrote, including those that are not in the answer.
+        tried: the number of candidates that the constraint checked.
+        rejected: the number of candidates that it refused.
+        rejections: the number of tokens by the number of candidates refused before them.
+        steered: True if steering refused a candidate or wrote an ending.
+        stop: the reason for the end of decoding.
         model_ms, engine_ms: milliseconds in the network and in the constraint. Steps of the network that an
             earlier method of the case had needed already cost nothing here.
     """
@@ -69,17 +69,17 @@ class Result:
         record: the cut, as `CutRecord.to_json` gives it.
         size: the length of the file in characters.
         truth: the length of the true middle in characters.
-        one_line: whether the true middle has no line end.
-        connects: whether the engine finds any text that connects left and right.
-        compiles: whether the file compiles as it was.
-        first: whether the engine had not seen the file before.
+        one_line: True if the true middle has no line end.
+        connects: True if the engine finds a text that connects left and right.
+        compiles: True if the original file compiles.
+        first: True if the engine had not read the file before.
         setup_ms: milliseconds until the constraint was ready, including the reading of the file if `first`.
-        check_ms: milliseconds that the judge takes to say whether the file with a beginning of the
-            unconstrained text in it is valid, which checking without a constraint asks after each character.
-        attempts: the attempts by method, keys of `METHODS`.
+        check_ms: milliseconds that the reference parser takes for the file with a beginning of the
+            unconstrained text in it. Checking without a constraint needs such a call after each character.
+        attempts: the attempts by method, a key of `METHODS`.
         excerpt: if the constraint failed, the text left and right of the cut, and the truth.
         crash: the error that ended the case, in one line; all other fields then have their defaults.
-        traceback: where that error was raised; None if a worker process ended.
+        traceback: the traceback of that error; None if a worker process ended.
     """
 
     record: Mapping[str, Any]
@@ -107,15 +107,15 @@ class Result:
         return str(self.record["kind"])
 
     def to_json(self) -> dict[str, Any]:
-        """An object of strings and numbers."""
+        """The result as an object of strings and numbers."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Result:
-        """The result that `to_json` made *row* of.
+        """The result that `to_json` wrote as *row*.
 
         Raises:
-            KeyError, TypeError: *row* was not made by `to_json`.
+            KeyError, TypeError: *row* is not from `to_json`.
         """
         attempts = {name: Attempt(**attempt) for name, attempt in row["attempts"].items()}
         return cls(**{**row, "attempts": attempts})

@@ -1,1 +1,1 @@
-"""The command `fimlsp replay`."""
+"""`fimlsp replay` and `fimlsp calibrate`."""

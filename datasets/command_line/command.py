@@ -1,6 +1,6 @@
-"""`fimlsp replay` and `fimlsp calibrate`: what models write in files whose true text is known.
+"""`fimlsp replay` and `fimlsp calibrate`: the texts of models in files with a known true text.
 
-Each command imports what it needs when it runs, so that `fimlsp --help` is quick.
+Each command imports its modules when it runs, so that `fimlsp --help` is quick.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from fimlsp.extras import install_command, missing_modules
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 
 if TYPE_CHECKING:
-    from fimlsp.datasets.cuts.selection import Selection, Shard
-    from fimlsp.datasets.languages.own_grammar import OwnGrammar
-    from fimlsp.datasets.languages.replay_language import ReplayLanguage
-    from fimlsp.datasets.languages.scripts import Scripts
     from fimlsp.datasets.runs.run_folder import RunFolder
     from fimlsp.languages.python.versions import PythonVersion
     from fimlsp.models.networks.torch.placement import DType
@@ -32,7 +28,7 @@ class RunByDefault(click.Group):
     """A group whose sub-command `run` need not be named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `run` before arguments that do not begin with a sub-command."""
+        """Put `run` before arguments that do not start with a sub-command."""
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -75,49 +71,39 @@ def replay() -> None:
     default="float32",
     show_default=True,
     type=click.Choice(("float32", "bfloat16", "float16")),
-    help="Of the network's numbers.",
+    help="Precision of the network's numbers.",
 )
-@click.option("--family", help="The family whose markers the model has, if it is not the one recognised.")
+@click.option("--family", help="The family whose markers the model has, if it is not recognised.")
 @click.option(
     "--order",
     type=click.Choice(("psm", "spm")),
-    help="What comes first in the prompt: the text left (psm) or right of the cut.  [default: psm if known]",
+    help="Order of the prompt: the text left (psm) or right of the cut first.  [default: psm if known]",
 )
 @click.option(
     "--python-version",
     metavar="3.N",
     callback=options.to_version,
-    help="Of the grammar, at most that of the judge, which is this Python.  [default: the judge's]",
+    help="Version of the grammar, at most that of this Python.  [default: that of this Python]",
 )
 @click.option(
     "--check",
     type=click.Choice(["parse", "compile"]),
     default="parse",
     show_default=True,
-    help="What an answer in Python has to do.",
+    help="Check of an answer in Python.",
 )
-@click.option("--tokens", default=500, show_default=True, type=click.IntRange(1), help="The most per case.")
+@click.option("--tokens", default=500, show_default=True, type=click.IntRange(1), help="Maximum per case.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
-@click.option("--ray", metavar="ADDRESS", help="Work on a Ray cluster; `local` starts one here.")
+@click.option("--ray", metavar="ADDRESS", help="Use a Ray cluster; `local` starts one here.")
 @click.option(
     "--seconds", default=600.0, show_default=True, help="A case that takes longer counts as crashed."
 )
+@options.takes_cases
 def run(
-    sources: tuple[str, ...],
+    case_options: options.CaseOptions,
     out: Path,
-    language: str,
-    grammar: Path | None,
-    start: str | None,
-    patterns: tuple[str, ...],
-    interface: Path | None,
-    kinds: tuple[str, ...],
-    per_file: int,
-    seed: int,
     cases: Path | None,
     limit: int | None,
-    files: range,
-    shard: Shard,
-    bytes_max: int,
     model: str | None,
     device: str | None,
     precision: DType,
@@ -132,22 +118,27 @@ def run(
 ) -> None:
     """Run the cases of SOURCE... and write report.md and report.html.
 
-    A SOURCE is a shard of The Stack (.parquet, .jsonl, .jsonl.gz, .jsonl.zst), a folder, a file, or `stdlib`,
-    `site-packages` or a part of these, such as site-packages/rich. If a run was interrupted, the same command
-    continues it.
+    A SOURCE is a folder, a file, or a shard of The Stack (.parquet, .jsonl, .jsonl.gz, .jsonl.zst). It may
+    also be `stdlib`, `site-packages` or a part of these, such as site-packages/rich. If a run was
+    interrupted, the same command continues it.
     """
     from fimlsp.datasets.cases.bench import BenchSettings
-    from fimlsp.datasets.command_line.run_command import run_cases
-    from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
-    from fimlsp.datasets.runs.runner import Workers
+    from fimlsp.datasets.command_line.case_commands import run_cases
+    from fimlsp.datasets.runs.workers import Workers
     from fimlsp.models.checkpoints.hub import find_on_command_line
 
-    own = own_language(grammar, start, patterns) or scripts_of(language, interface)
-    chosen_language = KNOWN[language] if own is None else own.replay_language
-    selection = select(sources, chosen_language, kinds, per_file, seed, files, shard, bytes_max, cases)
-    chosen = model and find_on_command_line(model)
+    selection, own = case_options.selection(cases), case_options.own_language()
     settings = BenchSettings(
-        chosen, device, tokens, language, precision, family, order, python_version, check, own
+        model=model and find_on_command_line(model),
+        device=device,
+        tokens=tokens,
+        language=case_options.language,
+        precision=precision,
+        family=family,
+        order=order,
+        python_version=python_version,
+        check=check,
+        own=own,
     )
     with plain_errors():
         run_cases(selection, settings, Workers(workers, ray, seconds), out, limit)
@@ -170,31 +161,13 @@ def run(
 @options.FILES
 @options.SHARD
 @options.BYTES
-def cut(
-    sources: tuple[str, ...],
-    out: Path,
-    language: str,
-    grammar: Path | None,
-    start: str | None,
-    patterns: tuple[str, ...],
-    interface: Path | None,
-    kinds: tuple[str, ...],
-    per_file: int,
-    seed: int,
-    limit: int | None,
-    files: range,
-    shard: Shard,
-    bytes_max: int,
-) -> None:
+@options.takes_cases
+def cut(case_options: options.CaseOptions, out: Path, limit: int | None) -> None:
     """Save cases without their texts, as JSON lines for `--cases`."""
-    from fimlsp.datasets.command_line.run_command import save_cases
-    from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
+    from fimlsp.datasets.command_line.case_commands import save_cases
 
     with plain_errors():
-        own = own_language(grammar, start, patterns) or scripts_of(language, interface)
-        chosen_language = KNOWN[language] if own is None else own.replay_language
-        selection = select(sources, chosen_language, kinds, per_file, seed, files, shard, bytes_max, None)
-        save_cases(selection, out, limit)
+        save_cases(case_options.selection(), out, limit)
 
 
 @replay.command()
@@ -202,7 +175,7 @@ def cut(
 @options.OUT
 def show(case: str, out: Path) -> None:
     """Print CASE of the run in --out: the cut, the truth, and each method's answer."""
-    from fimlsp.datasets.command_line.show_command import show_case
+    from fimlsp.datasets.command_line.case_commands import show_case
 
     with plain_errors():
         show_case(open_run(out), case)
@@ -223,24 +196,24 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
 @replay.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @options.OUT
-@click.option("--cursors", default=600, show_default=True, type=click.IntRange(1), help="How many to ask at.")
-@click.option("--seed", default=0, show_default=True, help="Of the cursors.")
+@click.option("--cursors", default=600, show_default=True, type=click.IntRange(1), help="Number of cursors.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the cursors.")
 @click.option(
     "--set",
     "options",
     multiple=True,
     metavar="OPTION=VALUE",
     callback=options.to_options,
-    help="An option of the server, as an editor would send it; may be given again.",
+    help="An option of the server, as sent by an editor; may be repeated.",
 )
 def judge(folders: tuple[Path, ...], out: Path, cursors: int, seed: int, options: dict[str, object]) -> None:
-    """Judge what the server shows while somebody edits the Python files of FOLDERS...
+    """Judge the suggestions of the server in the Python files of FOLDERS...
 
-    The real server is asked at cursors drawn from finished files, with the code behind them cut out, and
-    what it would show is held against that code. The same command again goes on where it was interrupted;
-    a larger --cursors adds to it.
+    Code is cut out of finished files, and the real server gets requests at these cursors as from an editor.
+    Its suggestions are compared with the code. If a run was interrupted, the same command continues it; a
+    larger --cursors adds cursors.
     """
-    from fimlsp.datasets.command_line.judge_command import judge_server
+    from fimlsp.datasets.command_line.shown_commands import judge_server
 
     with plain_errors():
         judge_server(folders, out, cursors, seed, options)
@@ -251,23 +224,24 @@ def judge(folders: tuple[Path, ...], out: Path, cursors: int, seed: int, options
 @options.OUT
 def compare(runs: tuple[Path, ...], out: Path) -> None:
     """Write one report about several RUNS... of `judge`, side by side, into --out."""
-    from fimlsp.datasets.shown.report import Judged, write_report
+    from fimlsp.datasets.shown.report import write_report
+    from fimlsp.datasets.shown.run import ShownRun
 
     with plain_errors():
-        write_report([Judged.read(run) for run in runs], out)
+        write_report([ShownRun.read(run) for run in runs], out)
     click.echo(out / "report.md")
 
 
 @click.command(
     context_settings={"ignore_unknown_options": True},
     add_help_option=False,
-    short_help="Fit how likely a model's suggestions are right.",
+    short_help="Fit the probability that suggestions are right.",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def calibrate(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Fit how likely a model's suggestions are right; see `fimlsp calibrate --help`."""
-    from fimlsp.datasets.command_line.calibrate_command import calibrate as run_calibration
+    """Fit the probability that a model's suggestions are right; see `fimlsp calibrate --help`."""
+    from fimlsp.datasets.command_line.shown_commands import calibrate as run_calibration
 
     run_calibration.main(list(arguments), prog_name=context.command_path)
 
@@ -292,65 +266,5 @@ def open_run(path: Path) -> RunFolder:
 
     folder = RunFolder(path)
     if not folder.has_run:
-        raise click.ClickException(f"{path} holds no run; give the --out of one.")
+        raise click.ClickException(f"{path} holds no run. Give the --out of a run.")
     return folder
-
-
-def own_language(file: Path | None, start: str | None, patterns: tuple[str, ...]) -> OwnGrammar | None:
-    """The language of the user's own that the options describe, if they do."""
-    from fimlsp.datasets.languages.own_grammar import OwnGrammar
-    from fimlsp.languages.custom import load_grammar
-    from fimlsp.quotient.grammar.cfg import GrammarError
-
-    if file is None:
-        if start is not None or patterns:
-            raise click.UsageError("--start and --called are of --grammar; give that as well.")
-        return None
-    try:
-        return OwnGrammar(load_grammar(file, start or "start"), patterns or (f"*.{file.stem}",))
-    except GrammarError as error:
-        raise click.ClickException(str(error)) from None
-
-
-def scripts_of(language: str, interface: Path | None) -> Scripts | None:
-    """Scripts in sLua that are given *interface*, if one is named; *language* has to be sLua then."""
-    from fimlsp.datasets.languages.scripts import Scripts
-    from fimlsp.languages.slua.interface import InterfaceError
-    from fimlsp.languages.slua.language import interface_of
-
-    if interface is None:
-        return None
-    if language != "slua":
-        raise click.UsageError("--interface is for --language slua.")
-    try:
-        text = interface.read_text("utf-8")
-        interface_of(text, str(interface))
-    except (InterfaceError, UnicodeDecodeError, OSError) as error:
-        raise click.ClickException(str(error)) from None
-    return Scripts(text)
-
-
-def select(
-    sources: tuple[str, ...],
-    language: ReplayLanguage,
-    kinds: tuple[str, ...],
-    per_file: int,
-    seed: int,
-    files: range,
-    shard: Shard,
-    bytes_max: int,
-    cases: Path | None,
-) -> Selection:
-    """The selection that the options describe."""
-    from fimlsp.datasets.cuts.selection import Selection, read_cases
-    from fimlsp.datasets.sources.filters import Filters
-    from fimlsp.datasets.sources.source import Source, SourceError
-
-    filters = Filters(language, bytes_max)
-    try:
-        for source in sources:
-            Source(source, filters.language).check()
-        saved = None if cases is None else read_cases(cases)
-    except (SourceError, ValueError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    return Selection(sources, kinds, per_file, seed, files, shard, filters, saved)

@@ -1,26 +1,30 @@
-"""`fimlsp replay humaneval`: programs with tests, written with and without the constraint."""
+"""`fimlsp replay humaneval`: programs with tests, written with and without the constraint.
+
+Like `command.py`, it imports most modules when the command runs.
+"""
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from fimlsp.extras import install_command, missing_modules
+
+if TYPE_CHECKING:
+    from fimlsp.datasets.programs.run import ProgramsPlan
 
 FORMS = ("left-to-right", "single-line", "multi-line", "random-span")
 INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be written, and how, as the options say; a field of the plan each."""
+class WritingOptions:
+    """The command's options that decide the answers; each is a field of `ProgramsPlan`."""
 
     forms: tuple[str, ...]
     samples: int
@@ -55,7 +59,7 @@ def to_forms(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
     default=",".join(FORMS),
     metavar="NAME[,NAME]",
     callback=to_forms,
-    help=f"What is written: {', '.join(FORMS)} (holes in the solutions).  [default: all]",
+    help=f"Forms of tasks: {', '.join(FORMS)} (holes in the solutions).  [default: all]",
 )
 @click.option(
     "--samples", default=10, show_default=True, type=click.IntRange(1), help="Answers from left to right."
@@ -78,7 +82,7 @@ def to_forms(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
     type=click.Choice(["parse", "compile"]),
     default="parse",
     show_default=True,
-    help="What the constraint asks of Python.",
+    help="The constraint for Python.",
 )
 @click.option(
     "--test-seconds", default=5, show_default=True, type=click.IntRange(1), help="The most for one test."
@@ -102,23 +106,23 @@ def humaneval(
 ) -> None:
     """Write programs with and without the constraint, run their tests, and report.
 
-    From left to right, behind the prompt of each problem, and into holes of its solution. The answers are
-    run: each in a process and a folder of its own, within limits, without network. If a run was
+    The model writes from left to right, after the prompt of each problem, and into holes of its solution.
+    Each answer is run in a process and a folder of its own, within limits, without network. If a run was
     interrupted, the same command continues it.
     """
     if os.name != "posix":
-        raise click.ClickException("Programs cannot be contained on this system; use Linux, WSL or macOS.")
+        raise click.ClickException("Cannot contain programs on this system. Use Linux, WSL or macOS.")
     if problems is None and (missing := missing_modules("humaneval")):
         raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('humaneval')}")
     from fimlsp.datasets.command_line.command import plain_errors
 
-    wanted = Wanted(forms, samples, temperature, top_p, tokens, seed, limit, check, test_seconds)
+    options = WritingOptions(forms, samples, temperature, top_p, tokens, seed, limit, check, test_seconds)
     with plain_errors():
-        replay_problems(out, problems, wanted, model, device)
+        replay_problems(out, problems, options, model, device)
 
 
 def replay_problems(
-    out: Path, file: Path | None, wanted: Wanted, model_name: str | None, device: str | None
+    out: Path, file: Path | None, options: WritingOptions, model_name: str | None, device: str | None
 ) -> None:
     """Write, test and report.
 
@@ -131,10 +135,9 @@ def replay_problems(
 
     from fimlsp.datasets.programs.problems import ProblemsError, humaneval, read_problems_file
     from fimlsp.datasets.programs.report import write_report
-    from fimlsp.datasets.programs.run import Bench, run_all, tasks
-    from fimlsp.datasets.programs.sandbox import Limits
-    from fimlsp.datasets.programs.testing import Tester
-    from fimlsp.datasets.programs.writing import Sampling
+    from fimlsp.datasets.programs.run import ProgramBench, Sampling, run_all, tasks
+    from fimlsp.datasets.programs.sandbox import Limits, Tester
+    from fimlsp.datasets.runs.plan import About
     from fimlsp.datasets.runs.run_folder import RunFolder
     from fimlsp.languages.go import go
     from fimlsp.languages.python import python
@@ -148,40 +151,37 @@ def replay_problems(
     try:
         problems = humaneval() if file is None else read_problems_file(file)
         chosen = model_name and find_on_command_line(model_name)
-        RunFolder(out).claim(*plan_of(file, wanted, chosen))
+        RunFolder(out).claim(plan_of(file, options, chosen), About.this_process())
         model = load_model(chosen, device=device, dtype="float32" if chosen else None)
     except (ProblemsError, ModelError) as error:
         raise click.ClickException(str(error)) from error
-    own = python(known_version(sys.version_info[:2]), wanted.check)
-    language = go if problems[0].language == "go" else own
-    sampling = Sampling(wanted.tokens, wanted.temperature, wanted.top_p, wanted.seed)
-    bench = Bench(model, Engine(language), sampling, Tester(Limits(seconds=wanted.test_seconds)))
-    listed = list(tasks(problems, wanted.forms, wanted.samples, wanted.seed, wanted.limit))
+    is_go = problems[0].language == "go"
+    language = go if is_go else python(known_version(sys.version_info[:2]), options.check)
+    sampling = Sampling(options.tokens, options.temperature, options.top_p, options.seed)
+    bench = ProgramBench(model, Engine(language), sampling, Tester(Limits(seconds=options.test_seconds)))
+    listed = list(tasks(problems, options.forms, options.samples, options.seed, options.limit))
     try:
         with Progress(console=console) as bar:
             answers = bar.add_task("answers", total=len(listed))
             run_all(bench, listed, out, lambda _: bar.advance(answers))
     except KeyboardInterrupt:
-        console.print("interrupted; the same command goes on.")
+        console.print("interrupted; the same command continues.")
         raise SystemExit(INTERRUPTED) from None
     write_report(out)
     console.print(f"wrote {out / 'report.md'} and {out / 'report.html'}")
 
 
-def plan_of(
-    file: Path | None, wanted: Wanted, model: str | None
-) -> tuple[dict[str, object], dict[str, object]]:
-    """All that decides the results, and how the run was started."""
+def plan_of(file: Path | None, options: WritingOptions, model: str | None) -> ProgramsPlan:
+    """The plan of a run over the problems in *file*, or over HumanEval."""
     from fimlsp import __version__
-    from fimlsp.datasets.runs.plan import about, code_digest, digest, model_digest
+    from fimlsp.datasets.programs.run import ProgramsPlan
+    from fimlsp.datasets.runs.plan import code_digest, digest, model_digest
 
-    plan: dict[str, object] = {
-        "problems": "HumanEval" if file is None else digest([file.read_bytes().hex()]),
-        "model": model or "bundled",
-        "model_files": model_digest(model),
-        **asdict(wanted),
-        "fimlsp": __version__,
-        "code": code_digest(),
-    }
-    arguments: Sequence[str] = ["fimlsp", *sys.argv[1:]]
-    return plan, {**about([], 1), "command": shlex.join(arguments)}
+    return ProgramsPlan(
+        problems="HumanEval" if file is None else digest([file.read_bytes().hex()]),
+        model=model or "bundled",
+        model_files=model_digest(model),
+        **asdict(options),
+        fimlsp=__version__,
+        code=code_digest(),
+    )

@@ -1,1 +1,1 @@
-"""Where holes are cut into files, and which cases a run has."""
+"""From the files of a source to the cases of a run."""

@@ -1,4 +1,7 @@
-"""Which cases a run has: the files of its sources that pass the filters, and the cuts of each."""
+"""The cases of a run: the files of its sources that pass the filters, and the cuts of each.
+
+A case is saved without its text, as one line of JSON. It makes the same cut wherever the same file is found.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,126 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from random import Random
+from typing import Any
 
-from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
-from fimlsp.datasets.cuts.strategies import PAPER_KINDS
-from fimlsp.datasets.sources.filters import OTHER_LANGUAGE, Filters
-from fimlsp.datasets.sources.source import Source
-from fimlsp.datasets.sources.source_file import Excluded, SourceFile
+from fimlsp.datasets.cuts.source import Source
+from fimlsp.datasets.cuts.source_file import OTHER_LANGUAGE, Excluded, Filters, SourceFile
+from fimlsp.datasets.cuts.strategies import PAPER_KINDS, STRATEGIES, Cut, paper_seed
+from fimlsp.datasets.languages.replay_language import NoTokensError, ReplayLanguage
+
+HASH_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CutRecord:
+    """A cut, its file, and the numbers from which it was drawn.
+
+    Attributes:
+        kind: the name of the strategy.
+        source: the hash of the file.
+        name: the path of the file within its source, for readers.
+        index: the number of this cut among those of its kind in the file, from 0.
+        seed: the seed of the run; for the paper's own cuts, that of this cut.
+        cut: the hole.
+        number: for the paper's own cuts, the number of the file in its data set.
+        own_name: a name given by somebody else; None: the case is named after its kind, file and index.
+    """
+
+    kind: str
+    source: str
+    name: str
+    index: int
+    seed: int
+    cut: Cut
+    number: int | None = None
+    own_name: str | None = None
+
+    @property
+    def case(self) -> str:
+        """The name of the case, which is the same in every run with this seed.
+
+        The paper's own cuts are named after the numbers of file and cut in the released code.
+        """
+        if self.own_name is not None:
+            return self.own_name
+        if self.number is not None:
+            return f"{self.kind}-{self.number}-{self.index}"
+        return f"{self.kind}-{self.source[:HASH_DIGITS]}-{self.index}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as an object of strings and numbers."""
+        numbered = {} if self.number is None else {"number": self.number}
+        return {
+            "case": self.case,
+            "kind": self.kind,
+            "source": self.source,
+            "name": self.name,
+            "index": self.index,
+            "seed": self.seed,
+            "start": self.cut.start,
+            "end": self.cut.end,
+            "swapped": self.cut.swapped,
+            **numbered,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> CutRecord:
+        """The record in *row*, whose other fields are ignored.
+
+        Raises:
+            ValueError: a field is missing or has another type.
+        """
+        try:
+            cut = Cut(int(row["start"]), int(row["end"]), bool(row.get("swapped", False)))
+            record = cls(
+                str(row["kind"]),
+                str(row["source"]),
+                str(row["name"]),
+                int(row["index"]),
+                int(row["seed"]),
+                cut,
+                None if row.get("number") is None else int(row["number"]),
+            )
+            name = row.get("case")
+            if name is not None and str(name) != record.case:
+                record = replace(record, own_name=str(name))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"a case needs kind, source, name, index, seed, start and end ({error})"
+            ) from error
+        is_in_order = cut.start <= cut.end or (cut.swapped and record.kind in PAPER_KINDS)
+        if not is_in_order or min(cut.start, cut.end) < 0:
+            raise ValueError(f"case {record.case} ends before it starts")
+        return record
+
+
+def make_cuts(
+    file: SourceFile, language: ReplayLanguage, kinds: Sequence[str], per_file: int, seed: int
+) -> Iterator[CutRecord | Excluded]:
+    """*per_file* cuts of each kind, each drawn from kind, seed, hash of the file and index alone.
+
+    The paper's own cuts are drawn from the number of the file and the index instead. An empty file has one
+    cut of a kind, since all would be the same.
+    """
+    for kind in kinds:
+        for index in range(1 if not file.content and kind not in PAPER_KINDS else per_file):
+            number = file.number if kind in PAPER_KINDS else None
+            drawn_from = seed if number is None else paper_seed(number, index)
+            random = Random(f"{kind} {seed} {file.hash} {index}" if number is None else drawn_from)
+            try:
+                cut = STRATEGIES[kind](file.text, random, language)
+            except NoTokensError as error:
+                yield Excluded(file.name, "cannot be tokenised", str(error))
+                break
+            if cut is None:
+                yield Excluded(file.name, f"nothing to cut for {kind}")
+                break
+            yield CutRecord(kind, file.hash, file.name, index, drawn_from, cut, number)
+
+
+@dataclass(frozen=True, slots=True)
+class FileCases:
     """A file and its cases."""
 
     file: SourceFile
@@ -31,23 +144,23 @@ class Shard:
     count: int = 1
 
     def has(self, index: int) -> bool:
-        """Whether the file with this *index* belongs to the part."""
+        """True if the file with this *index* belongs to the part."""
         return index % self.count == self.number - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What decides the cases of a run.
+    """The settings that decide the cases of a run.
 
     Attributes:
         sources: names of sources (see `source.py`). All their files are numbered consecutively from 0, except
-            those that the source states to be in another language.
+            those that the source declares to be in another language.
         kinds: kinds of cuts, keys of `STRATEGIES`.
-        per_file: how many cuts of each kind a file gets.
+        per_file: the number of cuts of each kind in a file.
         seed: the seed of all cuts.
-        files: the numbers of the files to look at.
-        shard: which of those files this run takes.
-        filters: the language, and which files are left out.
+        files: the numbers of the files to read.
+        shard: the part of those files that this run takes.
+        filters: the language, and the limits for files.
         saved: cases to repeat, by the hash of their file; None to draw new cuts.
     """
 
@@ -60,10 +173,10 @@ class Selection:
     filters: Filters = Filters()  # noqa: RUF009 - frozen
     saved: Mapping[str, Sequence[CutRecord]] | None = None
 
-    def __iter__(self) -> Iterator[Task | Excluded]:
-        """Tasks and exclusions, in the order of the files."""
-        for found in self._files():
-            checked = self.filters.check_valid(found) if isinstance(found, SourceFile) else found
+    def __iter__(self) -> Iterator[FileCases | Excluded]:
+        """Files with their cases, and exclusions, in the order of the files."""
+        for file in self._files():
+            checked = self.filters.check_valid(file) if isinstance(file, SourceFile) else file
             if isinstance(checked, Excluded):
                 yield checked
             else:
@@ -73,13 +186,13 @@ class Selection:
         return [Source(name, self.filters.language) for name in self.sources]
 
     def _files(self) -> Iterator[SourceFile | Excluded]:
-        """The files of the shard. Of files with the same text, in whatever shard, only the first counts.
+        """The files of the shard. Of files with the same text, in any shard, only the first counts.
 
-        For the paper's own cuts all of them count, as they do there.
+        For the paper's own cuts all of them count, as in the paper.
         """
         seen, index = set[str](), -1
-        for found in chain.from_iterable(source.files() for source in self._sources()):
-            file = self.filters.identify(found)
+        for entry in chain.from_iterable(source.files() for source in self._sources()):
+            file = self.filters.identify(entry)
             is_foreign = isinstance(file, Excluded) and file.reason == OTHER_LANGUAGE
             index += not is_foreign
             if isinstance(file, SourceFile):
@@ -96,7 +209,7 @@ class Selection:
             yield from self._missing(seen)
 
     def _first_of_its_text(self, file: SourceFile | Excluded, seen: set[str]) -> SourceFile | Excluded | None:
-        """The file, unless its text was *seen* before; None if there are saved cases, but none of it."""
+        """The file, unless its text was *seen* before; None if cases are saved, but none of this file."""
         if isinstance(file, Excluded):
             return file
         if self.saved is not None and file.hash not in self.saved:
@@ -111,22 +224,22 @@ class Selection:
         return self.saved is None and not PAPER_KINDS.isdisjoint(self.kinds)
 
     def _missing(self, seen: set[str]) -> Iterator[Excluded]:
-        """The files of saved cases that were not *seen*."""
+        """The files of saved cases that are not among the *seen* hashes."""
         for digest, records in (self.saved or {}).items():
             if digest not in seen:
                 reason = "no file with the hash of saved cases"
                 yield Excluded(records[0].name, reason, f"{len(records)} cases")
 
-    def _cut(self, file: SourceFile) -> Iterator[Task | Excluded]:
+    def _cut(self, file: SourceFile) -> Iterator[FileCases | Excluded]:
         if self.saved is not None:
-            yield Task(file, tuple(replace(record, name=file.name) for record in self.saved[file.hash]))
+            yield FileCases(file, tuple(replace(record, name=file.name) for record in self.saved[file.hash]))
             return
         cuts = list(make_cuts(file, self.filters.language, self.kinds, self.per_file, self.seed))
         yield from (cut for cut in cuts if isinstance(cut, Excluded))
-        yield Task(file, tuple(cut for cut in cuts if isinstance(cut, CutRecord)))
+        yield FileCases(file, tuple(cut for cut in cuts if isinstance(cut, CutRecord)))
 
     def estimate(self) -> int | None:
-        """An upper bound of the number of cases; None if only reading everything tells."""
+        """An upper bound of the number of cases; None if all files had to be read for it."""
         if self.saved is not None:
             return sum(map(len, self.saved.values())) // self.shard.count
         counts = [source.n_files() for source in self._sources()]
@@ -137,25 +250,25 @@ class Selection:
         return chosen * len(self.kinds) * self.per_file // self.shard.count
 
 
-def limited(selected: Iterator[Task | Excluded], limit: int | None) -> Iterator[Task | Excluded]:
+def limited(selected: Iterator[FileCases | Excluded], limit: int | None) -> Iterator[FileCases | Excluded]:
     """The first *limit* cases (all if it is None), and the exclusions before the last of them."""
     left = float("inf") if limit is None else limit
-    for each in selected:
+    for item in selected:
         if left <= 0:
             return
-        if isinstance(each, Task):
-            records = each.records if len(each.records) <= left else each.records[: int(left)]
+        if isinstance(item, FileCases):
+            records = item.records if len(item.records) <= left else item.records[: int(left)]
             left -= len(records)
-            yield Task(each.file, records)
+            yield FileCases(item.file, records)
         else:
-            yield each
+            yield item
 
 
 def read_cases(path: Path) -> dict[str, list[CutRecord]]:
     """The cases in a file of saved cases or of a run's results, by the hash of their source file.
 
     Raises:
-        ValueError: a line is not a case; the message says which.
+        ValueError: a line is not a case; the message names the line.
     """
     cases = dict[str, list[CutRecord]]()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -163,6 +276,6 @@ def read_cases(path: Path) -> dict[str, list[CutRecord]]:
             row = json.loads(line)
             record = CutRecord.from_json(row.get("record", row))
         except (ValueError, AttributeError) as error:
-            raise ValueError(f"line {number} of {path.name} is no case: {error}") from error
+            raise ValueError(f"line {number} of {path.name} is not a case: {error}") from error
         cases.setdefault(record.source, []).append(record)
     return cases

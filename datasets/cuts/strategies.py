@@ -1,4 +1,4 @@
-"""The ways to draw a hole in a file. A cut keeps only offsets, from which the texts can be made again.
+"""The ways to draw a hole in a file. A cut keeps only offsets, and the texts can be made again from them.
 
 `boundary` and `randspan` follow the protocol of Melcer et al. 2024, section VII; `paper-boundary` and
 `paper-randspan` are their very cuts, drawn from the seeds of the released code. All offsets count characters
@@ -41,18 +41,18 @@ class Cut:
 
 
 Strategy = Callable[[str, Random, ReplayLanguage], Cut | None]
-"""Draws a cut of a text; None if the text has nothing of the kind."""
+"""Draws a cut of a text; None if the text has no place of the kind."""
 
 
 def randspan(text: str, random: Random, _: ReplayLanguage) -> Cut:
-    """A span of a fifth of the content, at most 100 characters, that begins in its first nine tenths."""
+    """A span of a fifth of the content, at most 100 characters, that starts in its first nine tenths."""
     length = len(text) - 1
     start = int(0.9 * random.random() * length)
     return Cut(start, min(start + int(min(0.2 * length, SPAN_MAX)), length))
 
 
 def boundary(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
-    """From within one token to within another of the same suite, nested suites between them included.
+    """From within one token to within another of the same suite, including nested suites between them.
 
     If both ends fall into one token in the wrong order, they are swapped.
     """
@@ -61,7 +61,7 @@ def boundary(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
 
 
 def paper_boundary(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
-    """The same with the ends as they were drawn, as in the released code.
+    """As `boundary`, with the ends in the order in which they were drawn, as in the released code.
 
     A suite is drawn with its number of tokens as its weight, then two of its stretches in the same way, with
     replacement.
@@ -78,11 +78,11 @@ def paper_boundary(text: str, random: Random, language: ReplayLanguage) -> Cut |
 
 def line(text: str, random: Random, _: ReplayLanguage) -> Cut | None:
     """The rest of a line, from a cursor anywhere after its indentation."""
-    lines, begin = list[tuple[int, int]](), 0
-    for each in text.split("\n"):
-        if each.strip():
-            lines.append((begin + len(each) - len(each.lstrip()), begin + len(each)))
-        begin += len(each) + 1
+    lines, line_start = list[tuple[int, int]](), 0
+    for content in text.split("\n"):
+        if content.strip():
+            lines.append((line_start + len(content) - len(content.lstrip()), line_start + len(content)))
+        line_start += len(content) + 1
     if not lines:
         return None
     first, end = random.choice(lines)
@@ -96,7 +96,7 @@ def block(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
 
 
 def user(text: str, random: Random, language: ReplayLanguage) -> Cut | None:
-    """The rest of a statement that is being typed, of which at least one character is there."""
+    """The rest of a statement that is being typed, after its first character or more."""
     statements = [(start, end) for start, end in language.statements(text) if end - start > 1]
     if not statements:
         return None
@@ -119,6 +119,6 @@ PAPER_KINDS = frozenset(["paper-boundary", "paper-randspan"])
 def paper_seed(file_number: int, index: int) -> int:
     """The seed of the released code for cut *index* of the file with this number in its data set.
 
-    It is a hash of two integers, which is the same in every CPython of 64 bits since 3.8.
+    It is a hash of two integers. It is the same in every 64-bit CPython since 3.8.
     """
     return hash((file_number, index)) % 2**32

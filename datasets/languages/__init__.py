@@ -1,1 +1,1 @@
-"""What replay needs to know of each language: its file names, its judge, and its tokens for cutting holes."""
+"""The languages that can be replayed: their files, their reference parsers, and their places for holes."""

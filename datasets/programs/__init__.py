@@ -1,1 +1,1 @@
-"""Problems with tests, such as HumanEval's: programs that a model writes, run against them."""
+"""Problems with tests: programs written with and without the constraint, and run contained."""

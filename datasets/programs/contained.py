@@ -1,12 +1,13 @@
 """Runs one untrusted program in this process, which contains itself first; started by `sandbox.py`.
 
-It is a script of its own and uses the standard library only. On standard input comes a JSON object; the word
-in it is written to the descriptor `--report` when the program and its test have come to their end.
+It is a script of its own and uses the standard library only. It reads a JSON object from standard input. When
+the program and its test have reached their end, the word in the object is written to the descriptor in the
+first argument.
 
-What is enforced: Python's own audit events (PEP 578) refuse sockets, other programs, signals to others and
-all writing outside the working directory. The kernel limits time, memory (not on macOS), and the size and
-number of files. On Linux of x86-64 and ARM64 a filter of system calls (seccomp) refuses sockets and new
-processes in the kernel. Executable files, such as Go's, have only what the kernel enforces.
+Python's audit events (PEP 578) refuse sockets, other programs, signals to other processes and all writing
+outside the working directory. The kernel limits time, memory (not on macOS), and the size and number of
+files. On Linux of x86-64 and ARM64 a filter of system calls (seccomp) refuses sockets and new processes in
+the kernel. Executable files, such as Go's, are contained by the kernel alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.
 
 
 def limit_resources(limits: Mapping[str, int]) -> None:
-    """Seconds of processor time, bytes of memory, bytes and number of files; no core dumps."""
+    """Limit processor time, memory, and the size and number of files; forbid core dumps."""
     try:
         import resource
     except ImportError:
@@ -46,7 +47,7 @@ def limit_resources(limits: Mapping[str, int]) -> None:
             try:
                 resource.setrlimit(kind, (most, most))
             except (OSError, ValueError):
-                continue  # macOS knows no limit of address space
+                continue  # macOS cannot limit the address space
 
 
 # Numbers of system calls: socket, socketpair, fork, vfork, ptrace; execve, execveat; clone; clone3.
@@ -62,7 +63,7 @@ _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
 
 
 def filter_system_calls(*, may_execute: bool = False) -> bool:
-    """Whether the kernel refuses sockets and processes from now on; threads stay possible (seccomp(2)).
+    """Let the kernel refuse sockets and new processes, but not threads (seccomp(2)); True if it does.
 
     Unless it *may_execute*, this process cannot become another program.
     """
@@ -87,7 +88,7 @@ def filter_system_calls(*, may_execute: bool = False) -> bool:
             instruction(_EQUAL, 0, 1, number),
             instruction(_RETURN, 0, 0, _FAIL | errno.EACCES),
         ]
-    program += [  # libraries fall back from clone3, whose flags cannot be looked at, to clone
+    program += [  # libraries fall back from clone3, whose flags a filter cannot read, to clone
         instruction(_EQUAL, 0, 1, clone3),
         instruction(_RETURN, 0, 0, _FAIL | errno.ENOSYS),
         instruction(_EQUAL, 0, 3, clone),
@@ -101,24 +102,24 @@ def filter_system_calls(*, may_execute: bool = False) -> bool:
     class Filter(ctypes.Structure):
         _fields_ = (("size", ctypes.c_ushort), ("code", ctypes.c_void_p))
 
-    given = Filter(len(program), ctypes.addressof(code))
+    filter_ = Filter(len(program), ctypes.addressof(code))
     call = ctypes.CDLL(None).prctl
     return bool(
         call(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0
-        and call(_SET_SECCOMP, _FILTER, ctypes.byref(given), 0, 0) == 0
+        and call(_SET_SECCOMP, _FILTER, ctypes.byref(filter_), 0, 0) == 0
     )
 
 
 def refuse_by_audit(folder: str) -> None:
-    """Refuse what Python itself tells of: other programs, sockets, and writing outside *folder*."""
+    """Refuse other programs, sockets and writing outside *folder*, by Python's audit events."""
 
     def is_inside(path: object) -> bool:
         if isinstance(path, int):
-            return True  # a descriptor that is open already
+            return True  # an open descriptor
         text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
         return os.path.realpath(text).startswith(folder + os.sep)
 
-    def look(event: str, arguments: tuple[object, ...]) -> None:
+    def check(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open":
             path, mode, flags = arguments
             writes = (isinstance(flags, int) and flags & WRITES) or str(mode or "r").strip("rbt")
@@ -129,27 +130,27 @@ def refuse_by_audit(folder: str) -> None:
         elif event.startswith(CHANGES) and not is_inside(arguments[0]):
             raise PermissionError(errno.EACCES, "only its own folder may be changed", str(arguments[0]))
 
-    sys.addaudithook(look)
+    sys.addaudithook(check)
 
 
 def main() -> None:
-    """Contain this process, run the program, and report that it came to its end.
+    """Contain this process, run the program, and report its end.
 
-    A program that is an executable file becomes this process, and reports by its exit status.
+    An executable file replaces this process, and reports by its exit status.
     """
-    given = json.loads(sys.stdin.buffer.read())
+    job = json.loads(sys.stdin.buffer.read())
     report = int(sys.argv[1])
     sys.argv = ["program.py"]
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nowhere, descriptor)
-    limit_resources(given["limits"])
-    filter_system_calls(may_execute="executable" in given)
-    if "executable" in given:
-        os.execv(given["executable"], [given["executable"]])
+    limit_resources(job["limits"])
+    filter_system_calls(may_execute="executable" in job)
+    if "executable" in job:
+        os.execv(job["executable"], [job["executable"]])
     refuse_by_audit(str(Path.cwd().resolve()))
-    exec(compile(given["program"], "program.py", "exec"), {"__name__": "__main__"})
-    os.write(report, given["word"].encode())
+    exec(compile(job["program"], "program.py", "exec"), {"__name__": "__main__"})
+    os.write(report, job["word"].encode())
 
 
 if __name__ == "__main__":

@@ -1,17 +1,26 @@
-"""Problems whose answers are tested: HumanEval's own, and files of MBXP and HumanEval-X."""
+"""Problems with tests, and the holes in their solutions.
+
+The problems are HumanEval's own, or come from files of MBXP and HumanEval-X. Holes are the infilling tasks of
+Bavarian et al. 2022 (arXiv 2207.14255, section 2.2), made from the canonical solutions. Of HumanEval their
+numbers are the same: 1,033 single lines, 5,815 runs of lines and 1,640 spans. The ends of spans are drawn
+anew, since the seed of theirs is not published.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from fimlsp.errors import UserError
 
 LANGUAGES = {"python": "python", "py": "python", "go": "go"}
+KINDS = ("single-line", "multi-line", "random-span")
+SPANS_PER_PROBLEM = 10
 
 
 class ProblemsError(UserError):
@@ -25,10 +34,10 @@ class Problem:
     Attributes:
         task: its name.
         language: "python" or "go".
-        prompt: how the program begins.
-        solution: what makes it right behind the prompt; empty if the file does not tell.
-        test: what stands behind the program to test it; it fails by an error.
-        setup: what stands before the prompt when it is tested.
+        prompt: the start of the program.
+        solution: a correct answer after the prompt; empty if the file has none.
+        test: the code after the program that tests it; it fails by an error.
+        setup: the code before the prompt in a test.
     """
 
     task: str
@@ -39,7 +48,7 @@ class Problem:
     setup: str = ""
 
     def program(self, answer: str) -> str:
-        """The program with *answer* behind the prompt, and its test."""
+        """The program with *answer* after the prompt, and its test."""
         return f"{self.setup}{self.prompt}{answer}\n{self.test}"
 
 
@@ -51,56 +60,111 @@ def humaneval() -> list[Problem]:
 
 
 def read_problems_file(path: Path) -> list[Problem]:
-    """The problems in a file of JSON lines (`.jsonl` or `.jsonl.gz`) as HumanEval, MBXP and HumanEval-X have.
+    """The problems in a file of JSON lines (`.jsonl` or `.jsonl.gz`), in the form of HumanEval or a variant.
 
     Raises:
-        ProblemsError: it cannot be read, or a line is no problem in Python or Go.
+        ProblemsError: it cannot be read, or a line is not a problem in Python or Go.
     """
     try:
-        found = [_problem(row, where) for where, row in _rows(path)]
+        problems = [_problem(row, origin) for origin, row in _rows(path)]
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ProblemsError(f"{path} cannot be read ({error}).") from error
-    if not found:
+        raise ProblemsError(f"Cannot read {path} ({error}).") from error
+    if not problems:
         raise ProblemsError(f"{path} has no problems.")
-    if len({problem.language for problem in found}) > 1:
-        raise ProblemsError(f"{path} has problems in several languages; give a file for each.")
-    return found
+    if len({problem.language for problem in problems}) > 1:
+        raise ProblemsError(f"{path} has problems in several languages. Give a file for each.")
+    return problems
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     data = path.read_bytes()
     lines = gzip.decompress(data) if path.suffix == ".gz" else data
     for number, line in enumerate(lines.decode().splitlines(), 1):
-        where = f"Line {number} of {path}"
+        origin = f"Line {number} of {path}"
         if line.strip():
             try:
                 row = json.loads(line)
             except ValueError as error:
-                raise ProblemsError(f"{where} is not JSON ({error}).") from error
+                raise ProblemsError(f"{origin} is not JSON ({error}).") from error
             if not isinstance(row, Mapping):
-                raise ProblemsError(f"{where} is not a JSON object.")
-            yield where, row
+                raise ProblemsError(f"{origin} is not a JSON object.")
+            yield origin, row
 
 
-def _problem(row: Mapping[str, Any], where: str) -> Problem:
-    """The problem of one *row*.
+def _problem(row: Mapping[str, Any], origin: str) -> Problem:
+    """The problem of one *row*; *origin* names it in errors.
 
-    HumanEval names the function to be tested, MBXP writes the call into the test, and HumanEval-X for Go has
+    HumanEval has the name of the tested function. MBXP has the call in the test. HumanEval-X for Go has
     imports of its own before the prompt.
     """
     try:
         task, prompt, test = (str(row[name]) for name in ("task_id", "prompt", "test"))
     except KeyError as error:
         raise ProblemsError(
-            f"{where} has no {error}; problems of HumanEval, MBXP and HumanEval-X do."
+            f"{origin} has no {error}; problems of HumanEval, MBXP and HumanEval-X do."
         ) from None
-    told = str(row.get("language") or task.partition("/")[0]).lower()
-    language = LANGUAGES.get(told, "go" if "go" in told else "python")
-    if row.get("language") and told not in LANGUAGES:
-        raise ProblemsError(f"{where} is in {told}; only Python and Go can be tested.")
+    name = str(row.get("language") or task.partition("/")[0]).lower()
+    language = LANGUAGES.get(name, "go" if "go" in name else "python")
+    if row.get("language") and name not in LANGUAGES:
+        raise ProblemsError(f"{origin} is in {name}; only Python and Go can be tested.")
     solution = str(row.get("canonical_solution") or "")
     call = f"check({row.get('entry_point')})"
     if language == "python" and "def check(" in test and call not in test:
         test = f"{test}\n{call}\n"
     setup = str(row.get("test_setup") or "")
     return Problem(task, language, prompt, solution, test, f"{setup}\n" if setup else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A hole in the solution of a problem, from *start* to *end* in characters of it."""
+
+    case: str
+    kind: str
+    problem: Problem
+    start: int
+    end: int
+
+    @property
+    def left(self) -> str:
+        """The text before the hole, including the prompt."""
+        return self.problem.prompt + self.problem.solution[: self.start]
+
+    @property
+    def right(self) -> str:
+        """The text after the hole."""
+        return self.problem.solution[self.end :]
+
+    @property
+    def truth(self) -> str:
+        """The text cut out."""
+        return self.problem.solution[self.start : self.end]
+
+
+def holes(kind: str, problems: Iterable[Problem], seed: int) -> Iterator[Hole]:
+    """All holes of a *kind*; holes of lines start after a line end and end before one."""
+    for problem in problems:
+        spans = {"single-line": _lines, "multi-line": _runs, "random-span": _spans}[kind](problem, seed)
+        for number, (start, end) in enumerate(spans):
+            yield Hole(f"{kind}/{problem.task}/{number}", kind, problem, start, end)
+
+
+def _lines(problem: Problem, _seed: int) -> list[tuple[int, int]]:
+    """The lines of the solution that are not blank."""
+    lines, start = list[tuple[int, int]](), 0
+    for line in problem.solution.split("\n"):
+        if line.strip():
+            lines.append((start, start + len(line)))
+        start += len(line) + 1
+    return lines
+
+
+def _runs(problem: Problem, seed: int) -> list[tuple[int, int]]:
+    lines = _lines(problem, seed)
+    return [(lines[a][0], lines[b][1]) for a in range(len(lines)) for b in range(a, len(lines))]
+
+
+def _spans(problem: Problem, seed: int) -> list[tuple[int, int]]:
+    random, size = Random(f"{seed} {problem.task}"), len(problem.solution)
+    drawn = (sorted((random.randint(0, size), random.randint(0, size))) for _ in range(SPANS_PER_PROBLEM))
+    return [(start, end) for start, end in drawn]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import comb
 from pathlib import Path
-from typing import Any
 
-from fimlsp.datasets.programs.estimates import mean_pass_at
-from fimlsp.datasets.programs.holes import KINDS
-from fimlsp.datasets.programs.run import LEFT_TO_RIGHT, Tested, read_run
-from fimlsp.datasets.programs.writing import METHODS, Written
-from fimlsp.datasets.reports.distribution import Distribution
-from fimlsp.datasets.reports.pages import number, share, table, write_page
+from fimlsp.datasets.programs.problems import KINDS
+from fimlsp.datasets.programs.run import LEFT_TO_RIGHT, METHODS, Answer, ProgramsPlan, TestedAnswer, read_run
+from fimlsp.datasets.reports.pages import Distribution, number, share, table, write_page
+from fimlsp.datasets.runs.plan import About
 from fimlsp.datasets.runs.run_folder import RunFolder
 
 PASS_AT = (1, 10)
@@ -25,22 +23,22 @@ STATED = (
 
 EXPLANATION = """\
 *Syntax errors*: CPython (in Go, `go/parser`) refuses prompt and answer together. *At the limit*: the tokens
-were used up; with the constraint such an answer is steered to a short end, and counts like all others.
+were used up. With the constraint such an answer is steered to a short end, and counts like all others.
 *pass@k*: the unbiased estimate of Chen et al. 2021 from all answers to a problem. *ms an answer*: on the
 clock, with the set-up of the constraint, without reading the prompt and without the tests. Both ways draw
-with the same noise. An answer ends at the latest where a new statement of the file begins with `class`,
-`def`, `#`, `if` or `print` (Chen et al. 2021), in Go with the function; with the constraint only where the
-program may end."""
+with the same noise. An answer ends before a new statement of the file that starts with `class`, `def`, `#`,
+`if` or `print` (Chen et al. 2021), in Go after the function. With the constraint the program must be complete
+there."""
 HOLES = """\
 Single lines, runs of lines and spans of characters are cut out of the canonical solutions as by Bavarian et
-al. 2022 (theirs are as many; the ends of spans are drawn anew). The likeliest token is taken. Without the
-constraint an answer is all that the model writes up to its own end; with it, all up to that end too, or up to
-the best place where the program is whole."""
+al. 2022 (in the same numbers; the ends of spans are drawn anew). The likeliest token is taken. An answer is
+the model's text up to its own end. With the constraint it ends there or at the best stop at which the program
+is complete."""
 ENFORCED = """\
-Each answer was tested in a process and a folder of its own: limits of processor time, memory, sizes and
-number of files by `setrlimit`; no sockets, no other programs and no writing outside the folder by audit
-events of Python; on Linux (x86-64, ARM64) no sockets and no processes by a filter of system calls as well. On
-macOS memory is not limited and no system calls are filtered; on Windows nothing is tested."""
+Each answer was tested in a process and a folder of its own. `setrlimit` limits processor time, memory, and
+the sizes and number of files. Audit events of Python refuse sockets, other programs and writing outside the
+folder. On Linux (x86-64, ARM64) a filter of system calls refuses sockets and processes as well. On macOS
+memory is not limited and no system calls are filtered; on Windows nothing is tested."""
 
 
 def write_report(out: Path) -> None:
@@ -50,46 +48,46 @@ def write_report(out: Path) -> None:
         RunFolderError: there is none, or it is damaged.
     """
     run, answers = RunFolder(out), read_run(out)
-    groups = defaultdict[str, list[Tested]](list)
+    groups = defaultdict[str, list[TestedAnswer]](list)
     for answer in answers:
         groups[answer.form].append(answer)
-    lines = ["# Programs with tests", "", *_head(run.plan, run.about)]
+    lines = ["# Programs with tests", "", *_head(run.plan(ProgramsPlan), run.about)]
     if written := groups.get(LEFT_TO_RIGHT):
         lines += ["## From left to right", "", EXPLANATION, "", *_left_to_right(written)]
     if any(kind in groups for kind in KINDS):
         lines += ["## Holes", "", HOLES, "", *_holes(groups), *_stated(groups)]
-    lines += ["## What failed", "", *_reasons(answers), "## How it was tested", "", ENFORCED, ""]
+    lines += ["## Failures", "", *_reasons(answers), "## Containment", "", ENFORCED, ""]
     write_page(out, "report", lines, {})
 
 
-def _head(plan: Mapping[str, Any], about: Mapping[str, Any]) -> list[str]:
+def _head(plan: ProgramsPlan, about: About) -> list[str]:
     names = ("problems", "model", "temperature", "top_p", "samples", "tokens", "seed", "check", "limit")
-    rows = [[name, plan[name]] for name in names]
-    rows += [["fimlsp", f"{plan['fimlsp']}, code {plan['code']}"], ["machine", about["machine"]]]
-    return ["```sh", str(about["command"]), "```", "", *table(["", ""], rows)]
+    rows = [[name, getattr(plan, name)] for name in names]
+    rows += [["fimlsp", f"{plan.fimlsp}, code {plan.code}"], ["machine", about.machine]]
+    return ["```sh", about.command, "```", "", *table(["", ""], rows)]
 
 
-def _left_to_right(answers: Sequence[Tested]) -> list[str]:
+def _left_to_right(answers: Sequence[TestedAnswer]) -> list[str]:
     rows = list[list[object]]()
     for method in METHODS:
-        found = [each for each in answers if each.method == method]
-        if not found:
+        chosen = _of_method(answers, method)
+        if not chosen:
             continue
-        written = [each.written for each in found]
-        faults = Counter(each.fault for each in written)
-        tokens = sum(each.tokens for each in written)
+        written, n = [answer.written for answer in chosen], len(chosen)
+        faults = Counter(answer.fault for answer in written)
+        tokens = sum(answer.tokens for answer in written)
         rows.append(
             [
                 method,
-                f"{len(found):,}",
-                share(len(found) - faults[""], len(found)),
-                share(faults["indentation"], len(found)),
-                share(sum(each.stop == "budget" for each in written), len(found)),
-                share(sum(each.steered for each in written), len(found)),
-                number(sum(each.refused for each in written) / max(1, tokens)),
-                *(_percent(_pass_at(k, found)) for k in PASS_AT),
-                number(sum(each.ms for each in written) / len(found)),
-                number(sum(each.ms for each in written) / max(1, tokens)),
+                f"{n:,}",
+                share(n - faults[""], n),
+                share(faults["indentation"], n),
+                share(sum(answer.stop == "budget" for answer in written), n),
+                share(sum(answer.steered for answer in written), n),
+                number(sum(answer.refused for answer in written) / max(1, tokens)),
+                *(_percent(_pass_at(k, chosen)) for k in PASS_AT),
+                number(sum(answer.ms for answer in written) / n),
+                number(sum(answer.ms for answer in written) / max(1, tokens)),
             ]
         )
     head = ["", "answers", "syntax errors", "of indentation", "at the limit", "steered", "refused a token"]
@@ -97,75 +95,102 @@ def _left_to_right(answers: Sequence[Tested]) -> list[str]:
     return [*table(head, rows), *_ratio(answers)]
 
 
-def _ratio(answers: Sequence[Tested]) -> list[str]:
-    """How much longer answers take with the constraint: all of them, and a token of one."""
-    times = defaultdict[str, dict[str, Written]](dict)
-    for each in answers:
-        times[each.case][each.method] = each.written
-    pairs = [(each["unconstrained"], each["constrained"]) for each in times.values() if len(each) == 2]
-    pairs = [(alone, held) for alone, held in pairs if alone.tokens and held.tokens]
-    found = Distribution.of([held.ms / held.tokens / (alone.ms / alone.tokens) for alone, held in pairs])
-    if found is None:
+def _of_method(answers: Sequence[TestedAnswer], method: str) -> list[TestedAnswer]:
+    return [answer for answer in answers if answer.method == method]
+
+
+def _ratio(answers: Sequence[TestedAnswer]) -> list[str]:
+    """The ratio of times with and without the constraint: for all answers, and for a token of one answer."""
+    cases = defaultdict[str, dict[str, Answer]](dict)
+    for answer in answers:
+        cases[answer.case][answer.method] = answer.written
+    pairs = [(case["unconstrained"], case["constrained"]) for case in cases.values() if len(case) == 2]
+    pairs = [(free, held) for free, held in pairs if free.tokens and held.tokens]
+    ratios = Distribution.of([held.ms / held.tokens / (free.ms / free.tokens) for free, held in pairs])
+    if ratios is None:
         return []
-    ratio = sum(held.ms for _, held in pairs) / sum(alone.ms for alone, _ in pairs)
+    total = sum(held.ms for _, held in pairs) / sum(free.ms for free, _ in pairs)
     return [
-        f"All answers with the constraint took {ratio:.2f} times as long as those without it; a token,",
-        f"answer by answer, {found.median:.2f} times at the median (90 %: {found.p90:.2f}).",
+        f"All answers with the constraint took {total:.2f} times as long as without it. The ratio for a",
+        f"token of an answer is {ratios.median:.2f} at the median (90 %: {ratios.p90:.2f}).",
         "",
     ]
 
 
-def _pass_at(k: int, answers: Sequence[Tested]) -> float | None:
+def _pass_at(k: int, answers: Sequence[TestedAnswer]) -> float | None:
     right = defaultdict[str, list[bool]](list)
-    for each in answers:
-        right[each.task].append(each.passed)
-    return mean_pass_at(k, [(len(each), sum(each)) for each in right.values()])
+    for answer in answers:
+        right[answer.task].append(answer.passed)
+    return mean_pass_at(k, [(len(passed), sum(passed)) for passed in right.values()])
 
 
 def _percent(value: float | None) -> str | None:
     return None if value is None else f"{100 * value:.1f} %"
 
 
-def _holes(groups: Mapping[str, Sequence[Tested]]) -> list[str]:
+def _holes(groups: Mapping[str, Sequence[TestedAnswer]]) -> list[str]:
     rows = list[list[object]]()
     for kind in KINDS:
         for method in METHODS:
-            found = [each for each in groups.get(kind, ()) if each.method == method]
-            if found:
-                n = len(found)
-                rows.append(
-                    [
-                        kind,
-                        method,
-                        f"{n:,}",
-                        share(sum(not each.written.fault for each in found), n),
-                        share(sum(each.exact for each in found), n),
-                        share(sum(each.passed for each in found), n),
-                        number(sum(each.written.ms for each in found) / n),
-                    ]
-                )
+            answers = _of_method(groups.get(kind, ()), method)
+            n = len(answers)
+            if not answers:
+                continue
+            rows.append(
+                [
+                    kind,
+                    method,
+                    f"{n:,}",
+                    share(sum(not answer.written.fault for answer in answers), n),
+                    share(sum(answer.exact for answer in answers), n),
+                    share(sum(answer.passed for answer in answers), n),
+                    number(sum(answer.written.ms for answer in answers) / n),
+                ]
+            )
     return table(["holes", "", "cases", "parse", "exact", "pass@1", "ms an answer"], rows)
 
 
-def _stated(groups: Mapping[str, Sequence[Tested]]) -> list[str]:
+def _stated(groups: Mapping[str, Sequence[TestedAnswer]]) -> list[str]:
     rows = list[list[object]]()
     for method in METHODS:
-        found = [[each.passed for each in groups.get(kind, ()) if each.method == method] for kind in KINDS]
-        rows.append(
-            [f"here, {method}", *(_percent(sum(each) / len(each)) if each else None for each in found)]
-        )
+        passed = [[answer.passed for answer in _of_method(groups.get(kind, ()), method)] for kind in KINDS]
+        rates = (_percent(sum(of_kind) / len(of_kind)) if of_kind else None for of_kind in passed)
+        rows.append([f"here, {method}", *rates])
     rows += [[name, *(f"{value:.1f} %" for value in values)] for name, values in STATED]
-    return ["What papers state beside it:", "", *table(["pass@1", *KINDS], rows)]
+    return ["Figures of papers for comparison:", "", *table(["pass@1", *KINDS], rows)]
 
 
-def _reasons(answers: Sequence[Tested]) -> list[str]:
+def _reasons(answers: Sequence[TestedAnswer]) -> list[str]:
     rows = list[list[object]]()
     for method in METHODS:
-        told = Counter(_kind_of(each.reason) for each in answers if each.method == method and not each.passed)
-        rows += [[method, reason, f"{count:,}"] for reason, count in told.most_common(REASONS)]
+        failed = [answer for answer in _of_method(answers, method) if not answer.passed]
+        reasons = Counter(_kind_of(answer.reason) for answer in failed)
+        rows += [[method, reason, f"{count:,}"] for reason, count in reasons.most_common(REASONS)]
     return table(["", "reason", "answers"], rows)
 
 
 def _kind_of(reason: str) -> str:
-    """The kind of error in *reason*, without what differs from answer to answer."""
+    """The kind of error in *reason*, without the details of one answer."""
     return reason.partition(":")[0][:60]
+
+
+def pass_at(k: int, n: int, right: int) -> float:
+    """The probability that at least one of *k* answers is right, if *right* of *n* independent answers are.
+
+    It is estimated without bias: the share of the subsets of k answers that have a right one (Chen et al.
+    2021, arXiv 2107.03374, section 2.1).
+
+    Raises:
+        ValueError: there are fewer than *k* answers.
+    """
+    if not 0 < k <= n or not 0 <= right <= n:
+        raise ValueError(f"Cannot estimate pass@{k} from {right} of {n} answers")
+    return 1 - comb(n - right, k) / comb(n, k)
+
+
+def mean_pass_at(k: int, problems: Iterable[tuple[int, int]]) -> float | None:
+    """The mean over *problems*, each a number of answers and of right ones; None if one has too few."""
+    counts = list(problems)
+    if not counts or any(n < k for n, _ in counts):
+        return None
+    return sum(pass_at(k, n, right) for n, right in counts) / len(counts)

@@ -32,7 +32,7 @@ def lines(
 ) -> str:
     """Shares from 0 to 1 at each of *labels*, one line for each of *series*; None leaves a gap.
 
-    Every second line is dashed, so that of two equal ones both are seen.
+    Every second line is dashed, so that both of two equal lines are visible.
     """
     across = _across(len(labels))
     parts = _frame(title, axes, [(across(n), name) for n, name in enumerate(labels)], _shares())
@@ -54,18 +54,18 @@ def scatter(
     curves: Mapping[str, Callable[[float], float]],
 ) -> str:
     """Points with positive coordinates on two logarithmic axes, and the graphs of functions over them."""
-    points = [point for each in series.values() for point in each]
+    points = [point for group in series.values() for point in group]
     x, x_marks = _log_scale([x for x, _ in points], LEFT, WIDTH - RIGHT)
     across = _spread([x for x, _ in points])
     graphs = {name: [(x, curve(x)) for x in across if curve(x) > 0] for name, curve in curves.items()}
     heights = [y for graph in graphs.values() for _, y in graph]
     y, y_marks = _log_scale([*(y for _, y in points), *heights], HEIGHT - BOTTOM, TOP)
     parts = _frame(title, axes, x_marks, y_marks)
-    for number, (name, each) in enumerate(series.items()):
+    for number, (name, group) in enumerate(series.items()):
         colour = _colour(name, number)
         parts += [
             f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2" fill="{colour}" fill-opacity="0.4"/>'
-            for a, b in each
+            for a, b in group
         ]
         parts.append(_key(number, name, colour))
     for number, (name, graph) in enumerate(graphs.items(), len(series)):
@@ -97,10 +97,10 @@ def bars(
         colour = _colour(name, number)
         for n, value in enumerate(values):
             text = f"{100 * value:.2g}" if value >= SHARE_LABELLED_MIN else ""
-            begin, top = across(n) + (number - len(series) / 2) * width, _up(value)
+            left, top = across(n) + (number - len(series) / 2) * width, _up(value)
             parts.append(
-                f'<rect x="{begin:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_up(0) - top:.1f}" '
-                f'fill="{colour}"/><text class="m s" x="{begin + width / 2:.1f}" y="{top - 3:.1f}">'
+                f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_up(0) - top:.1f}" '
+                f'fill="{colour}"/><text class="m s" x="{left + width / 2:.1f}" y="{top - 3:.1f}">'
                 f"{text}</text>"
             )
         parts.append(_key(number, name, colour))
@@ -125,16 +125,16 @@ def _shares() -> list[Mark]:
 
 
 def _log_scale(
-    values: Sequence[float], begin: float, end: float
+    values: Sequence[float], first: float, last: float
 ) -> tuple[Callable[[float], float], list[Mark]]:
-    """A map of *values* to coordinates between *begin* and *end*, and marks at the powers of ten."""
+    """A map of *values* to coordinates between *first* and *last*, and marks at the powers of ten."""
     exponents = [log10(value) for value in values if value > 0] or [0.0]
     low, high = int(min(exponents) // 1), int(-(-max(exponents) // 1))
     high = max(high, low + 1)
 
     def scale(value: float) -> float:
         share = (log10(max(value, 10.0**low)) - low) / (high - low)
-        return begin + share * (end - begin)
+        return first + share * (last - first)
 
     return scale, [(scale(10.0**power), _power(power)) for power in range(low, high + 1)]
 

@@ -19,13 +19,13 @@ class PaperTable:
     """One table of the paper.
 
     Attributes:
-        title: what the paper calls it.
+        title: its title in the paper.
         files, cases: their numbers.
-        successes: how many cases each method fills so that the file parses.
-        constrained: of the cases that already the unconstrained output fills, those that only checking it
-            fills, and those that neither fills: how many the constrained method fills too.
-        without: the same three numbers for the cases that it does not fill.
-        wrong: how many of its failures it accepted; None if the paper does not say.
+        successes: the cases that each method fills so that the file parses.
+        constrained: the cases that the constrained method fills, in three groups: the unconstrained output
+            fills them, only the checked output fills them, or neither does.
+        without: the cases in the same groups that the constrained method does not fill.
+        wrong: the failures that it accepted; None if the paper does not state them.
     """
 
     title: str
@@ -63,5 +63,5 @@ TABLES: Mapping[str, PaperTable] = {
 
 
 def setup_ms(characters: int) -> float:
-    """Milliseconds that their implementation takes before the first token, by the size of the file."""
+    """Milliseconds of their implementation before the first token, by the size of the file."""
     return SETUP_MS + SETUP_MS_PER_CHARACTER * characters

@@ -1,4 +1,7 @@
-"""Writes the report of a run from its files alone: `report` and `failures` as .md and .html, and charts."""
+"""Writes the report of a run from its files alone: `report` and `failures` as .md and .html, and charts.
+
+The page of failures has each case that the constraint lost, with its cut, the truth and the answers.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,37 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import linear_regression
-from typing import Any
 
 from fimlsp.datasets.cases.result import BETWEEN_TOKENS, CONSTRAINED, METHODS, Result
+from fimlsp.datasets.cuts.source_file import Excluded
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
-from fimlsp.datasets.reports import charts, failures, paper, tables
-from fimlsp.datasets.reports.distribution import size_class
-from fimlsp.datasets.reports.pages import table, write_page
+from fimlsp.datasets.reports import charts, paper, tables
+from fimlsp.datasets.reports.pages import fenced, size_class, table, write_page
+from fimlsp.datasets.runs.plan import About, ReplayPlan
 from fimlsp.datasets.runs.run_folder import RunFolder
-from fimlsp.datasets.sources.source_file import Excluded
 
 REJECTIONS = {"0": 0, "1": 1, "2": 2, "3–5": 3, "6–10": 6, "11–20": 11, "21–50": 21}
 POINTS_MAX = 2_000
 EXAMPLES = 3
+SHOWN, ANSWER = 12, 1_000
+"""Cases of each cause with their texts, and characters of an answer, on the page of failures."""
 
 
 def write_report(folders: Sequence[RunFolder], out: Path) -> None:
     """Write the report of one run, or of all shards of a run, into *out*."""
     out.mkdir(parents=True, exist_ok=True)
     results = list(_results(folders))
-    excluded = [each for folder in folders for each in folder.excluded()]
+    excluded = [file for folder in folders for file in folder.excluded()]
+    plan, starts = folders[0].plan(ReplayPlan), [folder.about for folder in folders]
+    language = plan.replay_language
     pictures = _pictures(results)
     lines = [
-        *_head(folders, results),
-        *_body(results, folders[0].language, list(pictures)),
+        *_head(plan, starts, results),
+        *_body(results, language, list(pictures)),
         *_left_out(results, excluded),
     ]
     write_page(out, "report", lines, pictures)
-    write_page(out, "failures", failures.page(results, folders[0].language.name), {})
+    write_page(out, "failures", failures_page(results, language.name), {})
 
 
 def _results(folders: Sequence[RunFolder]) -> Iterator[Result]:
@@ -51,24 +57,24 @@ def _results(folders: Sequence[RunFolder]) -> Iterator[Result]:
                 yield result
 
 
-def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
-    plan, about = folders[0].plan, folders[0].about
+def _head(plan: ReplayPlan, starts: Sequence[About], results: Sequence[Result]) -> list[str]:
+    about = starts[0]
     files = len({str(result.record["source"]) for result in results})
     crashed = sum(result.crash is not None for result in results)
-    rows = [
-        ["model", f"{plan['model']} ({plan['model_files']})"],
-        ["tokens at most", plan["tokens"]],
-        ["language", folders[0].language.name],
-        ["sources", f"{', '.join(plan['sources'])}; files {plan['files']}"],
+    rows: list[list[object]] = [
+        ["model", f"{plan.model} ({plan.model_files})"],
+        ["tokens at most", plan.tokens],
+        ["language", plan.replay_language.name],
+        ["sources", f"{', '.join(plan.sources)}; files {plan.files}"],
         ["cuts", cuts_of(plan)],
-        ["precision, prompt", _precision(plan)],
-        ["grammar", plan.get("grammar", "of the judge")],
-        ["fimlsp", f"{plan['fimlsp']}, code {plan['code']}"],
-        ["Python", plan["python"]],
-        ["libraries", ", ".join(f"{name} {version}" for name, version in about["libraries"].items())],
-        ["machine", f"{about['machine']}; workers: {about['workers']}"],
+        ["precision, prompt", f"{plan.precision}; family {plan.family}, order {plan.order}"],
+        ["grammar", plan.grammar],
+        ["fimlsp", f"{plan.fimlsp}, code {plan.code}"],
+        ["Python", plan.python],
+        ["libraries", ", ".join(f"{name} {version}" for name, version in about.libraries.items())],
+        ["machine", f"{about.machine}; workers: {about.workers}"],
     ]
-    commands = [folder.about["command"] for folder in folders]
+    commands = [start.command for start in starts]
     return [
         "# Batch replay",
         "",
@@ -82,16 +88,11 @@ def _head(folders: Sequence[RunFolder], results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _precision(plan: Mapping[str, Any]) -> str:
-    precision, family = plan.get("precision", "not recorded"), plan.get("family", "recognised")
-    return f"{precision}; family {family}, order {plan.get('order', 'psm if known')}"
-
-
-def cuts_of(plan: Mapping[str, Any]) -> str:
+def cuts_of(plan: ReplayPlan) -> str:
     """The cuts of a run, in words."""
-    if isinstance(plan["cuts"], str):
-        return f"saved cases ({plan['cuts']})"
-    return f"{', '.join(plan['cuts'])}; {plan['per_file']} of each in a file, seed {plan['seed']}"
+    if isinstance(plan.cuts, str):
+        return f"saved cases ({plan.cuts})"
+    return f"{', '.join(plan.cuts)}; {plan.per_file} of each in a file, seed {plan.seed}"
 
 
 def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequence[str]) -> list[str]:
@@ -99,11 +100,11 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
     lines = [
         "## Success",
         "",
-        f"A case succeeds if {language.judge} accepts left, answer and right together; a crash fails.",
-        "The paper's model is SantaCoder (1.1 B parameters) on Python files of The Stack. Most of what any",
-        "constraint gains over the unconstrained output is the choice of where to stop, which checking a",
-        'finished output has as well. A text may end after any of its characters; "between tokens" are the',
-        "figures if it may end only where a token does.",
+        f"A case succeeds if {language.reference_parser} accepts left, answer and right together; a crash",
+        "fails. The paper's model is SantaCoder (1.1 B parameters) on Python files of The Stack. Most of the",
+        "gain of any constraint over the unconstrained output is the choice of the end. Checking a finished",
+        'output has that gain as well. A text may end after any of its characters; "between tokens" are the',
+        "figures if it may end only between tokens.",
         "",
     ]
     for kind, chosen in kinds.items():
@@ -112,12 +113,12 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
         lines += tables.failures(chosen, kind, language.name)
     if language.compiler is not None:
         lines += _beyond_the_grammar(results)
-    lines += ["## Cases that the constraint lost", "", *failures.summary(results)]
+    lines += ["## Cases that the constraint lost", "", *failures_summary(results)]
     lines += ["All methods:", "", *tables.causes(results)]
     for kind, chosen in kinds.items():
         ran = [result for result in chosen if result.attempts]
-        lines += [f"## {kind}: who succeeds where another fails", "", *tables.pairwise(ran)]
-        lines += [f"## {kind}: likeness to what was cut out", "", *tables.likeness(ran)]
+        lines += [f"## {kind}: successes where another method fails", "", *tables.pairwise(ran)]
+        lines += [f"## {kind}: likeness to the truth", "", *tables.likeness(ran)]
     lines += ["## Costs", "", *tables.costs(results), *tables.endings(results)]
     lines += [
         f"The paper states {paper.SETUP_MS:.0f} + {paper.SETUP_MS_PER_CHARACTER} ms per character before",
@@ -128,7 +129,7 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
         "## By size of the file",
         "",
         "Times are medians, in milliseconds: set-up is CPU time, decoding is time on the clock. All cuts /",
-        "first is what the set-up of all cuts of these files costs in sum, that of their first cuts being 1.",
+        "first is the sum of the set-up times of all cuts of these files divided by that of the first cuts.",
         "",
         *tables.by_size(results),
     ]
@@ -139,7 +140,7 @@ def _beyond_the_grammar(results: Sequence[Result]) -> list[str]:
     return [
         "## Beyond the grammar",
         "",
-        "The constraint is the grammar, as in the paper. The compiler refuses some of what parses.",
+        "The constraint is the grammar, as in the paper. The compiler refuses some files that parse.",
         "",
         *tables.compiling(results),
     ]
@@ -147,10 +148,10 @@ def _beyond_the_grammar(results: Sequence[Result]) -> list[str]:
 
 def _left_out(results: Sequence[Result], excluded: Sequence[Excluded]) -> list[str]:
     reasons = defaultdict[str, list[Excluded]](list)
-    for each in excluded:
-        reasons[each.reason].append(each)
+    for file in excluded:
+        reasons[file.reason].append(file)
     rows = [
-        [reason, len(group), "; ".join(_example(each) for each in group[:EXAMPLES])]
+        [reason, len(group), "; ".join(map(_example, group[:EXAMPLES]))]
         for reason, group in sorted(reasons.items(), key=lambda item: -len(item[1]))
     ]
     swapped = sum(bool(result.record["swapped"]) for result in results)
@@ -165,8 +166,8 @@ def _left_out(results: Sequence[Result], excluded: Sequence[Excluded]) -> list[s
     ]
 
 
-def _example(each: Excluded) -> str:
-    return f"`{each.name}`" + (f" ({each.detail})" if each.detail else "")
+def _example(file: Excluded) -> str:
+    return f"`{file.name}`" + (f" ({file.detail})" if file.detail else "")
 
 
 def _pictures(results: Sequence[Result]) -> Mapping[str, str]:
@@ -194,8 +195,8 @@ def _setup(ran: Sequence[Result]) -> str:
     """The left half of the paper's Figure 11."""
     chosen = ran[:: -(-len(ran) // POINTS_MAX)]
     series = {
-        "first cut of a file": [(context_size(each), each.setup_ms) for each in chosen if each.first],
-        "further cuts": [(context_size(each), each.setup_ms) for each in chosen if not each.first],
+        "first cut of a file": [(context_size(result), result.setup_ms) for result in chosen if result.first],
+        "further cuts": [(context_size(result), result.setup_ms) for result in chosen if not result.first],
     }
     curves = {"the paper's fit": lambda size: paper.setup_ms(int(size))}
     for name, points in series.items():
@@ -205,7 +206,7 @@ def _setup(ran: Sequence[Result]) -> str:
 
 
 def _time(ran: Sequence[Result]) -> str:
-    """The right half of the paper's Figure 11: the constraint for each token, and checking after each."""
+    """The right half of the paper's Figure 11: the constraint for each token, and a check after each."""
     chosen = ran[:: -(-len(ran) // POINTS_MAX)]
     series: dict[str, list[charts.Point]] = {
         method: [
@@ -215,7 +216,7 @@ def _time(ran: Sequence[Result]) -> str:
         ]
         for method in CONSTRAINED
     }
-    series["the judge, per check"] = [(context_size(result), result.check_ms) for result in chosen]
+    series["the reference parser, per check"] = [(context_size(result), result.check_ms) for result in chosen]
     curves = {"the paper's": lambda _: paper.MS_PER_TOKEN}
     axes = ("characters of both contexts", "ms per token, without the network")
     return charts.scatter("Time per token", axes, series, curves)
@@ -245,3 +246,61 @@ def _rejection_shares(ran: Sequence[Result], method: str) -> list[float]:
             counts[[name for name, least in REJECTIONS.items() if least <= int(refused)][-1]] += tokens
     total = max(1, counts.total())
     return [counts[name] / total for name in REJECTIONS]
+
+
+def causes_of(result: Result) -> Iterator[str]:
+    """Each reason for which the constraint lost this case, in words."""
+    if result.crash is not None:
+        yield f"crashed: {result.crash}"
+    for method in CONSTRAINED:
+        attempt = result.attempts.get(method)
+        if attempt is not None and not attempt.ok:
+            yield f"{METHODS[method]}: {attempt.cause}"
+
+
+def by_cause(results: Sequence[Result]) -> Mapping[str, Sequence[Result]]:
+    """The lost cases by their causes."""
+    lost = defaultdict[str, list[Result]](list)
+    for result in results:
+        for cause in causes_of(result):
+            lost[cause].append(result)
+    return lost
+
+
+def failures_summary(results: Sequence[Result]) -> list[str]:
+    """A line for each cause, with links to the cases."""
+    lines = list[str]()
+    for cause, lost in sorted(by_cause(results).items()):
+        links = ", ".join(f"[{result.case}](failures.md#{result.case})" for result in lost[:SHOWN])
+        more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+        lines.append(f"- {len(lost):,} × {cause}: {links}{more}")
+    return [*(lines or ["None."]), ""]
+
+
+def failures_page(results: Sequence[Result], language: str) -> list[str]:
+    """The page: a dozen cases of each cause with their texts in *language*, and the names of all others."""
+    lines, shown = ["# Cases that the constraint lost", ""], set[str]()
+    for cause, lost in sorted(by_cause(results).items()):
+        lines += [f"# {cause} ({len(lost):,})", ""]
+        for result in lost[:SHOWN]:
+            if result.case not in shown:
+                shown.add(result.case)
+                lines += _section(result, language)
+        if others := ", ".join(result.case for result in lost[SHOWN:]):
+            lines += [f"Others, for `fimlsp replay show`: {others}.", ""]
+    return lines
+
+
+def _section(result: Result, language: str) -> list[str]:
+    record = result.record
+    lines = [f'<a id="{result.case}"></a>', "", f"## {result.case}", ""]
+    lines += [f"Characters {record['start']} to {record['end']} of `{record['name']}`.", ""]
+    lines += [f"- {cause}" for cause in causes_of(result)] + [""]
+    for name, text in (result.excerpt or {}).items():
+        lines += [f"{name.capitalize()}:", "", *fenced(text, language)]
+    for method in CONSTRAINED:
+        attempt = result.attempts.get(method)
+        if attempt is not None and not attempt.ok and (answer := attempt.text or attempt.written):
+            kind = "" if attempt.text else ", unfinished"
+            lines += [f"{METHODS[method].capitalize()}{kind}:", "", *fenced(answer[:ANSWER], language)]
+    return lines

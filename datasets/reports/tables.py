@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fimlsp.datasets.cases.result import CONSTRAINED, DECODED, METHODS, Attempt, Result
 from fimlsp.datasets.reports import paper
-from fimlsp.datasets.reports.distribution import Distribution, size_class
-from fimlsp.datasets.reports.pages import number, share, table
+from fimlsp.datasets.reports.pages import Distribution, number, share, size_class, table
 
 MOST_ERRORS = 4
 COSTS = ("", "n", "median", "90 %", "max", "mean")
@@ -50,28 +49,28 @@ def success(results: Sequence[Result], kind: str, language: str) -> list[str]:
 
 
 def compiling(results: Sequence[Result]) -> list[str]:
-    """How many of the answers that parse also compile, in files that compile, and why the others do not."""
+    """The share of parsing answers that compile, in files that compile, and the errors of the others."""
     chosen = [result for result in results if result.compiles]
     rows = list[list[object]]()
     for method, name in METHODS.items():
         errors = [attempt.compile_error for attempt in attempts(chosen, method) if attempt.ok]
-        said = Counter(error for error in errors if error is not None)
-        most = "; ".join(f"{error} ({count:,})" for error, count in said.most_common(MOST_ERRORS))
-        rows.append([name, f"{len(errors):,}", share(len(errors) - said.total(), len(errors)), most])
-    return table(["method", "parse", "compile", "what the compiler says most"], rows)
+        messages = Counter(error for error in errors if error is not None)
+        most = "; ".join(f"{error} ({count:,})" for error, count in messages.most_common(MOST_ERRORS))
+        rows.append([name, f"{len(errors):,}", share(len(errors) - messages.total(), len(errors)), most])
+    return table(["method", "parse", "compile", "most frequent errors"], rows)
 
 
 LEVELS = ("the unconstrained output", "only a beginning of it", "neither")
 
 
 def paper_cells(results: Sequence[Result], kind: str, language: str) -> list[str]:
-    """The cells of the paper's table: what each method fills, and whether the constrained one does too.
+    """The cells of the paper's table: the cases that each method fills, with and without the constrained one.
 
-    "Checked" is the longest beginning that parses; whatever fills a case without checking does so with it.
+    "Checked" is the longest beginning that parses. It fills every case that the unchecked output fills.
     """
     tried = [result.attempts for result in results if result.attempts]
     outcomes: Mapping[tuple[str, bool], int] = Counter(
-        (_level(each), each["constrained"].ok) for each in tried
+        (_level(attempts), attempts["constrained"].ok) for attempts in tried
     )
     theirs = paper.TABLES.get(kind) if language == paper.LANGUAGE else None
     columns: dict[str, Sequence[int]] = {
@@ -85,7 +84,7 @@ def paper_cells(results: Sequence[Result], kind: str, language: str) -> list[str
         }
     cells = zip(*columns.values(), strict=True)
     rows = [[level, *(f"{cell:,}" for cell in row)] for level, row in zip(LEVELS, cells, strict=True)]
-    return table(["what parses", *columns], rows)
+    return table(["parses", *columns], rows)
 
 
 def _level(attempts_at_case: Mapping[str, Attempt]) -> str:
@@ -95,7 +94,7 @@ def _level(attempts_at_case: Mapping[str, Attempt]) -> str:
 
 
 def failures(results: Sequence[Result], kind: str, language: str) -> list[str]:
-    """How the failures of the constrained method split: accepted wrongly, or never complete."""
+    """The failures of the constrained method: wrongly accepted, or never complete."""
     failed = [attempt for attempt in attempts(results, "constrained") if not attempt.ok]
     wrong = sum(attempt.text is not None for attempt in failed)
     rows: list[list[object]] = [["this run", f"{wrong:,}", f"{len(failed) - wrong:,}"]]
@@ -106,7 +105,7 @@ def failures(results: Sequence[Result], kind: str, language: str) -> list[str]:
 
 
 def pairwise(results: Sequence[Result]) -> list[str]:
-    """How often the method of the row succeeds where that of the column fails."""
+    """The number of cases in which the method of the row succeeds and that of the column fails."""
 
     def wins(row: str, column: str) -> int | None:
         if row == column:
@@ -146,11 +145,11 @@ def costs(results: Sequence[Result]) -> list[str]:
 
 
 def _cost(name: str, values: Sequence[float]) -> list[object]:
-    found = Distribution.of(values)
-    if found is None:
+    spread = Distribution.of(values)
+    if spread is None:
         return []
-    figures = [number(value) for value in (found.median, found.p90, found.max, found.mean)]
-    return [name, f"{found.n:,}", *figures]
+    figures = [number(value) for value in (spread.median, spread.p90, spread.max, spread.mean)]
+    return [name, f"{spread.n:,}", *figures]
 
 
 def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
@@ -166,7 +165,7 @@ def _quantities(ran: Sequence[Result]) -> Iterator[tuple[str, list[float]]]:
         yield f"candidates refused, {method}", [attempt.rejected for attempt in tried]
     for method in DECODED:
         yield f"tokens, {method}", [attempt.tokens for attempt in attempts(ran, method)]
-    yield "asking the judge, per character of the answer (ms)", [each.check_ms for each in ran]
+    yield "reference parser, per character of the answer (ms)", [result.check_ms for result in ran]
     free = attempts(ran, "unconstrained")
     yield "network, unconstrained (ms)", [attempt.model_ms for attempt in free]
     yield "network per token, unconstrained (ms)", [a.model_ms / a.tokens for a in free if a.tokens]
@@ -178,7 +177,7 @@ def _shared_setup(ran: Sequence[Result]) -> list[float]:
 
 
 def _setups_by_file(ran: Sequence[Result]) -> list[list[float]]:
-    """The set-up times of each file with several cuts, beginning with that of its first cut."""
+    """The set-up times of each file with several cuts, that of its first cut first."""
     by_file = defaultdict[str, list[float]](list)
     for result in ran:
         if result.first or str(result.record["source"]) in by_file:
@@ -222,8 +221,8 @@ def _success_and_times(ran: Sequence[Result]) -> list[object]:
 
 
 def _median(values: Sequence[float]) -> str | None:
-    found = Distribution.of(values)
-    return None if found is None else number(found.median)
+    spread = Distribution.of(values)
+    return None if spread is None else number(spread.median)
 
 
 def ratio(results: Sequence[Result]) -> list[str]:
@@ -253,16 +252,16 @@ def _ratio(name: str, results: Sequence[Result], theirs: Callable[[Result], floa
 
 
 def causes(results: Sequence[Result]) -> list[str]:
-    """How often each method has no valid answer, by cause."""
+    """The number of cases without a valid answer, by method and cause."""
     rows = list[list[object]]()
     for method, title in METHODS.items():
-        found = Counter(attempt.cause for attempt in attempts(results, method) if not attempt.ok)
-        rows += [[title, cause, count] for cause, count in found.most_common()]
+        counts = Counter(attempt.cause for attempt in attempts(results, method) if not attempt.ok)
+        rows += [[title, cause, count] for cause, count in counts.most_common()]
     return table(["method", "cause", "cases"], rows)
 
 
 def endings(results: Sequence[Result]) -> list[str]:
-    """How decoding ended, and how often steering took part."""
+    """The ends of decoding, and the share of answers with steering."""
     rows = list[list[object]]()
     for method in DECODED:
         tried = attempts(results, method)

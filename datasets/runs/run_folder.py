@@ -1,24 +1,21 @@
 """The output folder of a run: `run.json`, `results.jsonl`, `excluded.jsonl`.
 
-Results are appended as they come, so that a run can be killed at any time and be continued with the same
-configuration, which `run.json` holds.
+Results are appended as they come, so that a run can be killed at any time. The same plan, which `run.json`
+holds, continues it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from fimlsp.datasets.cases.result import Result
-from fimlsp.datasets.languages.known import LANGUAGES, PYTHON
-from fimlsp.datasets.languages.own_grammar import OwnGrammar
-from fimlsp.datasets.languages.replay_language import ReplayLanguage
-from fimlsp.datasets.languages.scripts import Scripts
-from fimlsp.datasets.sources.source_file import Excluded
+from fimlsp.datasets.cuts.source_file import Excluded
+from fimlsp.datasets.runs.plan import About, AnyPlan, Plan
 from fimlsp.errors import UserError
 
 
@@ -27,7 +24,7 @@ class RunFolderError(UserError):
 
 
 def _change(name: str, before: object, now: object) -> str:
-    """What of a plan has changed; of a grammar not its whole text."""
+    """The change of one field of a plan; for a grammar, without its text."""
     if name in ("own_grammar", "interface"):
         return f"another {name.removeprefix('own_')}"
     return f"{name}: {before}, now {now}"
@@ -43,26 +40,26 @@ class RunFolder:
 
     @property
     def has_run(self) -> bool:
-        """Whether a run was begun here."""
+        """True if a run was started here."""
         return (self.path / "run.json").exists()
 
-    def claim(self, plan: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-        """Reserve the folder for *plan*, which decides the results; *about* describes the run and may change.
+    def claim(self, plan: Plan, about: About | None = None) -> None:
+        """Reserve the folder for *plan*; *about* may change from start to start.
 
         Raises:
             RunFolderError: the folder has the results of another plan.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        plan = json.loads(json.dumps(plan))
+        now = json.loads(json.dumps(plan.to_json()))
         if self.has_run:
-            before = self.plan
-            changed = [name for name in {**before, **plan} if before.get(name) != plan.get(name)]
+            before = dict(self._read_json("run.json")["plan"])
+            changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
             if changed:
-                changes = ", ".join(_change(name, before.get(name), plan.get(name)) for name in changed)
+                changes = ", ".join(_change(name, before.get(name), now.get(name)) for name in changed)
                 raise RunFolderError(
                     f"{self.path} holds a run with another configuration ({changes}); choose another --out."
                 )
-        self._write("run.json", {"plan": plan, "about": about})
+        self._write("run.json", {"plan": now, "about": {} if about is None else asdict(about)})
         self._drop_torn_line()
 
     def _write(self, name: str, value: object) -> None:
@@ -75,28 +72,26 @@ class RunFolder:
                 data = file.read()
                 file.truncate(data.rfind(b"\n") + 1)
 
-    @property
-    def plan(self) -> dict[str, Any]:
-        """The configuration of the run."""
-        return dict(self._read_json("run.json")["plan"])
+    def plan(self, kind: type[AnyPlan]) -> AnyPlan:
+        """The plan of the run, which is of this *kind*.
+
+        Raises:
+            RunFolderError: there is no run, or it has a plan of another kind or version.
+        """
+        try:
+            return kind.from_json(self._read_json("run.json")["plan"])
+        except (KeyError, TypeError) as error:
+            raise RunFolderError(f"Cannot read the plan of {self.path} ({error}).") from error
 
     @property
-    def language(self) -> ReplayLanguage:
-        """The language of the files; runs from before there were several are in Python."""
-        own = self.plan.get("own_grammar")
-        if own is not None:
-            return OwnGrammar.from_json(own).replay_language
-        interface = self.plan.get("interface")
-        if interface is not None:
-            return Scripts.from_json(interface).replay_language
-        return LANGUAGES[self.plan.get("language", PYTHON.name)]
+    def about(self) -> About:
+        """The last start of the run."""
+        try:
+            return About(**self._read_json("run.json")["about"])
+        except (KeyError, TypeError) as error:
+            raise RunFolderError(f"Cannot read the start of the run in {self.path} ({error}).") from error
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """How the run was last started, and on which machine."""
-        return dict(self._read_json("run.json")["about"])
-
-    def _read_json(self, name: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+    def _read_json(self, name: str) -> Any:  # noqa: ANN401 - any JSON value
         try:
             return json.loads((self.path / name).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -123,7 +118,7 @@ class RunFolder:
         self._excluded_file.write(json.dumps(asdict(excluded)) + "\n")
 
     def results(self) -> Iterator[Result]:
-        """All results, in the order in which they were added.
+        """All results, in the order of their addition.
 
         Raises:
             RunFolderError: a line is damaged or was written by another version.
@@ -143,7 +138,7 @@ class RunFolder:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects in a file of JSON lines, but for a last one that was not finished; none if it is missing.
+    """The objects in a file of JSON lines, without an unfinished last line; none if the file is missing.
 
     Raises:
         RunFolderError: a line is damaged.

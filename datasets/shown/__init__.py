@@ -1,1 +1,1 @@
-"""What users of the server are shown, judged against the code that really stood at the cursor."""
+"""The suggestions that users of the server see, compared with the code that really was at the cursor."""

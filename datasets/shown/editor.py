@@ -1,8 +1,8 @@
-"""The smallest editor: it starts the language server as editors do and asks it one thing at a time.
+"""The smallest editor: it starts the language server as editors do, and sends one request at a time.
 
-The server is a process of its own, so what it answers here is what it answers anywhere. A file is opened
-without what stands left of the cursor in its line; that is typed, word by word. Each word waits until the
-server knows which names there are: people type more slowly than they are looked up.
+The server is a process of its own, so its answers here are those that editors get. A file is opened without
+the text left of the cursor in its line; that text is typed, word by word. After each word the editor waits
+until the server knows the names in scope, since people type more slowly than names are looked up.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from typing import Any
 
 SERVER = (sys.executable, "-m", "fimlsp", "--stdio")
 AUTOMATIC = 2
-"""The protocol's trigger kind of a request that typing makes."""
+"""The protocol's trigger kind of a request caused by typing."""
 
 WARNING = 2
-"""The protocol's type of a log message that warns; lower ones are errors."""
+"""The protocol's type of a warning in the log; lower ones are errors."""
 
 NAMES_KNOWN = "fimlsp.server.names"
-"""The server's command that is answered when it knows the names that there are."""
+"""The server's command that is answered as soon as it knows the names in scope."""
 
 PATIENCE_S = 120.0
-"""After so long without an answer the server counts as stuck."""
+"""Seconds without an answer after which the server counts as stuck."""
 
 _ESCAPED = re.compile(r"\\([\\$}])")
 _TYPED = re.compile(r"\w+|\s+|[^\w\s]")
@@ -43,15 +43,15 @@ class EditorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came to a request.
+    """The server's answer to a request.
 
     Attributes:
-        texts: what may be inserted, best first.
-        status: the state that the server told last, such as `suggestion` or `none`.
-        reason: what it told with it, if anything.
-        names: why the server did not know which names there are; None if it did.
+        texts: the texts to insert, best first.
+        status: the last state in the server's status messages, such as `suggestion` or `none`.
+        reason: the reason for that state, if the server gave one.
+        names: the reason why the server did not know the names in scope; None if it did.
         ms: milliseconds from the request to the answer.
-        closing: what the first text ends with, in front of which the cursor would stay.
+        closing: the end of the first text, before which the cursor would stay.
     """
 
     texts: tuple[str, ...]
@@ -63,7 +63,7 @@ class Reply:
 
 
 class Editor:
-    """A server with its client; to be used as a context. *warn* hears what the server warns of.
+    """A server with its client, to be used as a context manager. *warn* receives the server's warnings.
 
     Raises:
         EditorError: the server does not start, or has no model.
@@ -81,12 +81,12 @@ class Editor:
         self._ids = 0
         self._status: dict[str, Any] = {"state": "loading"}
         try:
-            self._greet(folders, options)
+            self._initialize(folders, options)
         except BaseException:
             self._end()
             raise
 
-    def _greet(self, folders: Sequence[Path], options: Mapping[str, object]) -> None:
+    def _initialize(self, folders: Sequence[Path], options: Mapping[str, object]) -> None:
         workspace = [{"uri": folder.resolve().as_uri(), "name": folder.name} for folder in folders]
         self._request(
             "initialize",
@@ -129,14 +129,14 @@ class Editor:
 
     @property
     def model(self) -> str:
-        """The short name of the model that answers."""
+        """The short name of the server's model."""
         return str(self._status.get("model"))
 
     def suggestion(self, path: Path, left: str, right: str) -> Reply:
-        """What is shown while typing between *left* and *right*, which are the text of the file at *path*.
+        """The answer to typing between *left* and *right*, which together are the text of the file at *path*.
 
         Raises:
-            EditorError: the server has died or is stuck.
+            EditorError: the server has ended or is stuck.
         """
         uri = path.as_uri()
         opened = without_its_line(left)
@@ -144,8 +144,8 @@ class Editor:
         self._notify("textDocument/didOpen", {"textDocument": document})
         self._wait_for_names()
         for version, (before, typed) in enumerate(words(opened, left), 1):
-            place = _position(before)
-            change = {"range": {"start": place, "end": place}, "text": typed}
+            position = _position(before)
+            change = {"range": {"start": position, "end": position}, "text": typed}
             document = {"uri": uri, "version": version}
             self._notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
             self._wait_for_names()
@@ -154,7 +154,7 @@ class Editor:
         return reply
 
     def _ask(self, uri: str, left: str) -> Reply:
-        begun = time.monotonic()
+        started = time.monotonic()
         result = self._request(
             "textDocument/inlineCompletion",
             {
@@ -163,11 +163,11 @@ class Editor:
                 "context": {"triggerKind": AUTOMATIC},
             },
         )
-        ms = 1000 * (time.monotonic() - begun)
+        ms = 1000 * (time.monotonic() - started)
         items = result.get("items", []) if isinstance(result, dict) else result or []
-        inserted = [_inserted(item["insertText"]) for item in items]
-        texts = tuple(text for text, _ in inserted)
-        closing = inserted[0][1] if inserted else ""
+        insertions = [_insertion(item["insertText"]) for item in items]
+        texts = tuple(text for text, _ in insertions)
+        closing = insertions[0][1] if insertions else ""
         state, reason, names = (self._status.get(name) for name in ("state", "reason", "names"))
         return Reply(texts, str(state), reason, names, ms, closing)
 
@@ -177,7 +177,7 @@ class Editor:
     def _notify(self, method: str, params: object) -> None:
         self._send({"method": method, "params": params})
 
-    def _request(self, method: str, params: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    def _request(self, method: str, params: object) -> Any:  # noqa: ANN401 - any JSON value
         self._ids += 1
         self._send({"id": self._ids, "method": method, "params": params})
         while True:
@@ -199,7 +199,7 @@ class Editor:
             raise EditorError(f"The server has ended ({error}).") from error
 
     def _read(self, seconds: float) -> dict[str, Any]:
-        """The next message of the server, after what it asks or tells has been attended to."""
+        """The next message of the server; its requests and notifications are handled before the return."""
         guard = Timer(seconds, self._process.kill)
         guard.start()
         try:
@@ -207,7 +207,7 @@ class Editor:
         finally:
             guard.cancel()
         if "method" in message:
-            self._attend(message)
+            self._handle(message)
         return message
 
     def _next_message(self) -> dict[str, Any]:
@@ -220,14 +220,14 @@ class Editor:
                 length = int(value)
         data = stream.read(length)
         if not length or len(data) < length:
-            raise EditorError("The server has ended or did not answer for too long; its log says why.")
+            raise EditorError("The server has ended or did not answer in time. See its log.")
         return dict(json.loads(data))
 
-    def _attend(self, message: Mapping[str, Any]) -> None:
+    def _handle(self, message: Mapping[str, Any]) -> None:
         params = message.get("params") or {}
         if "id" in message:
-            is_asked = message["method"] == "workspace/configuration"
-            result = [None for _ in params.get("items", [])] if is_asked else None
+            is_configuration = message["method"] == "workspace/configuration"
+            result = [None for _ in params.get("items", [])] if is_configuration else None
             self._send({"id": message["id"], "result": result})
         elif message["method"] == "fimlsp/status":
             self._status = params
@@ -235,27 +235,27 @@ class Editor:
             self._warn(str(params.get("message")))
 
 
-def _inserted(told: object) -> tuple[str, str]:
-    """What the text or snippet *told* inserts, and what of that is behind the cursor then."""
-    if not isinstance(told, dict):
-        return str(told), ""
-    before, _, closing = (_ESCAPED.sub(r"\1", part) for part in str(told["value"]).rpartition("$0"))
+def _insertion(insert_text: object) -> tuple[str, str]:
+    """The text that a plain text or snippet inserts, and the part of it after the cursor."""
+    if not isinstance(insert_text, dict):
+        return str(insert_text), ""
+    before, _, closing = (_ESCAPED.sub(r"\1", part) for part in str(insert_text["value"]).rpartition("$0"))
     return before + closing, closing
 
 
 def without_its_line(left: str) -> str:
-    """*left* as it was before the line that it ends with was written; an empty line was not begun yet."""
+    """*left* before its last line was written. If that line is blank, it is not opened either."""
     above, _, line = left.rpartition("\n")
     return left[: len(left) - len(line.lstrip())] if line.strip() else above
 
 
 def words(opened: str, left: str) -> Iterator[tuple[str, str]]:
-    """The words and signs that make *left* of *opened*, each with what stands before it."""
+    """The words and signs that extend *opened* to *left*, each with the text before it."""
     for word in _TYPED.finditer(left, len(opened)):
         yield left[: word.start()], word[0]
 
 
 def _position(left: str) -> dict[str, int]:
-    """The place behind *left*, in UTF-16."""
+    """The position after *left*, in UTF-16."""
     line = left[left.rfind("\n") + 1 :]
     return {"line": left.count("\n"), "character": len(line.encode("utf-16-le")) // 2}

@@ -1,9 +1,11 @@
-"""Measures a text that was shown at a cursor: how far it agrees with the truth, and which faults it has."""
+"""The measures of a text at a cursor: its agreement with the truth, and its faults."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 
 BEGINNING = 4
 """Characters that must agree for a text to begin right."""
@@ -19,10 +21,10 @@ _COMMON = frozenset(
 
 
 def agreeing(text: str, truth: str) -> int:
-    """How many characters of *text* its leading words have that *truth* begins with as well.
+    """The number of characters in the leading words of *text* with which *truth* starts as well.
 
-    A word is a run of letters and digits or a run of other signs, with the white space before it, as editors
-    accept a suggestion word by word. Where *truth* goes on within a word, that word does not agree.
+    Editors accept a suggestion word by word. A word is a run of letters and digits, or a run of other signs,
+    with the white space before it. A word that is longer in *truth* does not agree.
     """
     end = 0
     for word in _WORD.finditer(text):
@@ -41,74 +43,75 @@ def _is_word(sign: str) -> bool:
 
 
 def is_wholly_right(text: str, truth: str) -> bool:
-    """Whether all of *text* is what stood there, as far as it goes; white space at its end aside."""
+    """True if *truth* starts with all of *text*, apart from white space at its end."""
     text = text.rstrip()
     return bool(text) and agreeing(text, truth) == len(text)
 
 
 def is_exact(text: str, truth: str, is_within_line: bool) -> bool:
-    """Whether *text* is what stood there: all of it for a cut within a line, else its first line."""
+    """True if *text* equals *truth*, for a cut within a line, or if their first lines are equal."""
     if not is_within_line:
         text, truth = text.partition("\n")[0], truth.partition("\n")[0]
     return bool(text.strip()) and text.rstrip() == truth.rstrip()
 
 
 def begins_right(text: str, truth: str) -> bool:
-    """Whether the first four characters of *text* or more, to a word's end, are what stood there.
+    """True if at least the first four characters of *text* agree with *truth*, to the end of a word.
 
-    A shorter truth must be there as a whole.
+    If *truth* is shorter, all of it must agree.
     """
     agreed = len(text[: agreeing(text, truth)].strip())
     return agreed >= min(BEGINNING, len(truth.strip()))
 
 
 def saved(text: str, truth: str) -> int:
-    """Characters that need not be typed if the words of *text* are accepted as long as they are right.
+    """The number of characters that the user need not type if the words of *text* that agree are accepted.
 
-    White space at the beginning of a line is not counted: editors write it by themselves.
+    White space at the start of a line does not count: editors insert it by themselves.
     """
     first, *others = text[: agreeing(text, truth)].split("\n")
     return len(first) + sum(len(line.lstrip()) for line in others)
 
 
 def leaves_block(text: str, column: int) -> bool:
-    """Whether a line of *text* behind its first begins left of *column*, where the block stands."""
+    """True if a line of *text* after its first starts left of *column*, the column of the block."""
     lines = [line for line in text.split("\n")[1:] if line.strip()]
     return any(_indentation(line) < column for line in lines)
 
 
 def repeats(left: str, text: str, right: str, truth: str = "") -> bool:
-    """Whether *text* writes a line that stands within four lines of it, or a definition that exists already.
+    """True if *text* has a line that occurs within four lines of it, or a definition that already exists.
 
-    Blank lines do not count, nor brackets and keywords alone, nor what *truth* has as well. A definition is
-    known by its name and column, within the block that it would stand in.
+    Blank lines, lines of brackets or keywords alone, and lines of *truth* do not count. A definition is
+    identified by its name and column, within its block.
     """
-    before, after = left.rpartition("\n"), right.partition("\n")
-    written = [line for line in (before[2] + text + after[0]).split("\n") if line.strip()]
-    above = [line for line in before[0].split("\n") if line.strip()]
-    below = [line for line in after[2].split("\n") if line.strip()]
-    meant = {line.strip() for line in (before[2] + truth + after[0]).split("\n")}
+    above_and_start, end_and_below = left.rpartition("\n"), right.partition("\n")
+    line_start, line_end = above_and_start[2], end_and_below[0]
+    written = [line for line in (line_start + text + line_end).split("\n") if line.strip()]
+    above = [line for line in above_and_start[0].split("\n") if line.strip()]
+    below = [line for line in end_and_below[2].split("\n") if line.strip()]
+    true_lines = {line.strip() for line in (line_start + truth + line_end).split("\n")}
     lines = [*above[-NEAR:], *written, *below[:NEAR]]
     first = len(above[-NEAR:])
     for number, line in enumerate(written, first):
         near = [*lines[max(0, number - NEAR) : number], *lines[max(number + 1, first + len(written)) :]]
-        if line.strip() not in meant and _tells(line) and line.strip() in map(str.strip, near):
+        if line.strip() not in true_lines and _is_distinctive(line) and line.strip() in map(str.strip, near):
             return True
-    new = [line for line in written if line.strip() not in meant]
-    return any(_exists(line, above, below) for line in new)
+    new = [line for line in written if line.strip() not in true_lines]
+    return any(_is_defined_again(line, above, below) for line in new)
 
 
-def _tells(line: str) -> bool:
+def _is_distinctive(line: str) -> bool:
     return line.strip() not in _COMMON and any(map(_is_word, line))
 
 
-def _exists(line: str, above: Sequence[str], below: Sequence[str]) -> bool:
-    """Whether the block that *line* defines something in has that definition already."""
-    defined = _DEFINITION.match(line)
-    if defined is None:
+def _is_defined_again(line: str, above: Sequence[str], below: Sequence[str]) -> bool:
+    """True if *line* is a definition that its block already has."""
+    definition = _DEFINITION.match(line)
+    if definition is None:
         return False
-    column = len(defined[1])
-    return defined[2] in {*_defined(reversed(above), column), *_defined(below, column)}
+    column = len(definition[1])
+    return definition[2] in {*_defined(reversed(above), column), *_defined(below, column)}
 
 
 def _defined(lines: Iterable[str], column: int) -> list[str]:
@@ -117,11 +120,42 @@ def _defined(lines: Iterable[str], column: int) -> list[str]:
     for line in lines:
         if _indentation(line) < column:
             break
-        found = _DEFINITION.match(line)
-        if found is not None and len(found[1]) == column:
-            names.append(found[2])
+        definition = _DEFINITION.match(line)
+        if definition is not None and len(definition[1]) == column:
+            names.append(definition[2])
     return names
 
 
 def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def undefined_names(left: str, text: str, right: str) -> frozenset[str]:
+    """The names in *text* that pyflakes reports as undefined; none if the file does not parse.
+
+    Names that are undefined in *left* or *right* do not count, such as those that the cut code defines.
+    """
+    start, end = _position(left), _position(left + text)
+    names = _undefined_names(left + text + right)
+    return frozenset(name for position, name in names if start <= position < end)
+
+
+def _position(text: str) -> tuple[int, int]:
+    """Line, from 1, and column in bytes after *text*."""
+    return text.count("\n") + 1, len(text[text.rfind("\n") + 1 :].encode())
+
+
+def _undefined_names(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    from pyflakes.checker import Checker
+    from pyflakes.messages import UndefinedLocal, UndefinedName
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+        messages = Checker(tree).messages
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for message in messages:
+        if isinstance(message, UndefinedName | UndefinedLocal):
+            yield (message.lineno, message.col), str(message.message_args[0])

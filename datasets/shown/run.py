@@ -1,31 +1,80 @@
-"""A run of the judge: every cursor is asked once, and what came is on disk before the next one."""
+"""A run of `fimlsp replay judge`: the server answers at every cursor, and each answer is saved at once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
-from fimlsp.datasets.shown.cursors import Cursor, EditedFile
+from fimlsp.datasets.runs.plan import About, Plan
+from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError, read_rows
+from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile
 from fimlsp.datasets.shown.editor import Editor
-from fimlsp.datasets.shown.verdict import Shown, judge
+from fimlsp.datasets.shown.verdict import Shown, Verdict
 
 RESULTS = "results.jsonl"
 BEFORE = 300
 """Characters left of the cursor that are kept for readers."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownPlan(Plan):
+    """The plan of a run: the names of its *folders*, the seed of its cursors, and the server's *options*.
+
+    *code* is the digest of the code that decides the results; see `code_digest`.
+    """
+
+    folders: tuple[str, ...]
+    seed: int
+    options: Mapping[str, object]
+    model: str
+    fimlsp: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    """A finished or interrupted run: its name, its plan, its last start, and its answers."""
+
+    name: str
+    plan: ShownPlan
+    about: About
+    answers: Sequence[Shown]
+
+    @classmethod
+    def read(cls, folder: Path) -> ShownRun:
+        """The run in *folder*.
+
+        Raises:
+            RunFolderError: there is none, or it is damaged.
+        """
+        run = RunFolder(folder)
+        return cls(folder.name, run.plan(ShownPlan), run.about, read_answers(folder))
+
+
+def read_answers(folder: Path) -> list[Shown]:
+    """The answers of the run in *folder*; none if it has not started.
+
+    Raises:
+        RunFolderError: they are damaged or of another version.
+    """
+    try:
+        return [Shown.from_json(row) for row in read_rows(folder / RESULTS)]
+    except (KeyError, TypeError) as error:
+        raise RunFolderError(f"{folder / RESULTS} is of another version of fimlsp ({error}).") from error
+
+
 def ask_all(
     editor: Editor,
-    cursors: Sequence[tuple[EditedFile, Cursor]],
+    cursors: Sequence[tuple[EditedFile, DrawnCursor]],
     out: Path,
     report: Callable[[Shown], None],
 ) -> None:
-    """Ask at each of the *cursors* that has no result in *out* yet; *report* hears of each that is done.
+    """Save the answers at those *cursors* that have none in *out* yet, and pass each to *report*.
 
     Raises:
-        EditorError: the server has died; what is done stays done.
+        EditorError: the server has ended; the answers so far are saved.
     """
     done = {str(row["record"]["case"]) for row in read_rows(out / RESULTS)}
     with (out / RESULTS).open("a", encoding="utf-8") as results:
@@ -37,25 +86,21 @@ def ask_all(
                 report(shown)
 
 
-def ask(editor: Editor, edited: EditedFile, cursor: Cursor) -> Shown:
-    """What is shown at *cursor*, judged."""
+def ask(editor: Editor, edited: EditedFile, cursor: DrawnCursor) -> Shown:
+    """The server's answer at *cursor*, with the verdict on its text."""
     text = edited.file.content
     left, truth, right = text[: cursor.start], text[cursor.start : cursor.end], text[cursor.end :]
     reply = editor.suggestion(edited.path, left, right)
-    written = reply.texts[0] if reply.texts else None
-    verdict = None if written is None else judge(cursor, written, text, reply.closing)
-    before = left[-BEFORE:]
-    status, reason, names, ms = reply.status, reply.reason, reply.names, round(reply.ms, 1)
-    return Shown(cursor.to_json(), truth, before, written, status, reason, names, ms, verdict, reply.closing)
-
-
-def read_run(folder: Path) -> list[Shown]:
-    """The results of the run in *folder*.
-
-    Raises:
-        RunFolderError: there are none, or they are of another version.
-    """
-    try:
-        return [Shown.from_json(row) for row in read_rows(folder / RESULTS)]
-    except (KeyError, TypeError) as error:
-        raise RunFolderError(f"{folder / RESULTS} is of another version of fimlsp ({error}).") from error
+    suggestion = reply.texts[0] if reply.texts else None
+    return Shown(
+        record=cursor.to_json(),
+        truth=truth,
+        before=left[-BEFORE:],
+        text=suggestion,
+        status=reply.status,
+        reason=reply.reason,
+        names=reply.names,
+        ms=round(reply.ms, 1),
+        verdict=None if suggestion is None else Verdict.of(cursor, suggestion, text, reply.closing),
+        closing=reply.closing,
+    )

@@ -1,25 +1,26 @@
-"""A text shown at a cursor, and the verdict on it: one line of the results."""
+"""The verdict on a shown text, the answer that is saved with it, and the figures of many answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from statistics import mean
 from typing import Any
 
-from fimlsp.datasets.languages.judges.python_judge import compile_error
+from fimlsp.datasets.languages.python import compile_error
 from fimlsp.datasets.shown import measures
-from fimlsp.datasets.shown.cursors import Cursor
-from fimlsp.datasets.shown.undefined_names import undefined_names
+from fimlsp.datasets.shown.cursors import DrawnCursor
+from fimlsp.datasets.shown.measures import undefined_names
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How good a text is; see `measures` for what each figure means.
+    """The quality of a text; `measures` defines each figure.
 
     Attributes:
-        agreed: characters of its leading words that stood there.
-        undefined: names that it uses, that nothing defines, and that are defined in the file as it was.
-        compile_error: what the compiler says against the file with it, where the true file compiles.
+        agreed: the number of characters of its leading words that agree with the truth.
+        undefined: the undefined names that it uses, except those that the original file leaves undefined.
+        compile_error: the compiler's error in the file with it, if the original file compiles.
     """
 
     exact: bool
@@ -32,41 +33,57 @@ class Verdict:
     repeats: bool
     leaves_block: bool
 
+    @classmethod
+    def of(cls, cursor: DrawnCursor, text: str, original: str, closing: str = "") -> Verdict:
+        """The verdict on *text* at *cursor* in a file whose finished text is *original*.
 
-def judge(cursor: Cursor, text: str, whole: str, closing: str = "") -> Verdict:
-    """The verdict on *text* at *cursor* in the file that is *whole* as it was.
+        The cursor would stay before *closing*, with which the text ends.
+        """
+        left, right = original[: cursor.start], original[cursor.end :]
+        truth = original[cursor.start : cursor.end]
+        error = compile_error(left + text + right)
+        before_cursor = text.removesuffix(closing)
+        return cls(
+            exact=measures.is_exact(text, truth, cursor.is_within_line),
+            right=measures.is_wholly_right(before_cursor, truth),
+            begins=measures.begins_right(before_cursor, truth),
+            agreed=measures.agreeing(before_cursor, truth),
+            saved=measures.saved(before_cursor, truth),
+            undefined=tuple(sorted(undefined_names(left, text, right) - undefined_names("", original, ""))),
+            compile_error=error if error is not None and compile_error(original) is None else None,
+            repeats=measures.repeats(left, text, right, truth),
+            leaves_block=measures.leaves_block(text, cursor.column),
+        )
 
-    The cursor would stay in front of *closing*, with which the text ends.
-    """
-    left, truth, right = whole[: cursor.start], whole[cursor.start : cursor.end], whole[cursor.end :]
-    known = undefined_names("", whole, "")
-    error = compile_error(left + text + right)
-    said = text.removesuffix(closing)
-    return Verdict(
-        exact=measures.is_exact(text, truth, cursor.is_within_line),
-        right=measures.is_wholly_right(said, truth),
-        begins=measures.begins_right(said, truth),
-        agreed=measures.agreeing(said, truth),
-        saved=measures.saved(said, truth),
-        undefined=tuple(sorted(undefined_names(left, text, right) - known)),
-        compile_error=error if error is not None and compile_error(whole) is None else None,
-        repeats=measures.repeats(left, text, right, truth),
-        leaves_block=measures.leaves_block(text, cursor.column),
-    )
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Verdict:
+        """The verdict that `asdict` wrote."""
+        return cls(**{**row, "undefined": tuple(row["undefined"])})
+
+    @property
+    def faults(self) -> list[str]:
+        """The faults of the text apart from its difference from the truth, in words."""
+        faults = {
+            f"undefined: {', '.join(self.undefined)}": self.undefined,
+            f"does not compile: {self.compile_error}": self.compile_error,
+            "repeats": self.repeats,
+            "leaves its block": self.leaves_block,
+        }
+        return [fault for fault, is_present in faults.items() if is_present]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the server answered at one cursor.
+    """The server's answer at one cursor: one line of the results.
 
     Attributes:
         record: the cursor, as JSON.
-        truth: what stood there.
-        before: the end of what stands left of the cursor, for readers.
-        text: what was shown; None if nothing was.
+        truth: the code that was cut out.
+        before: the end of the text left of the cursor, for readers.
+        text: the shown text; None if nothing was shown.
         status, reason, names, ms: see `fimlsp.datasets.shown.editor.Reply`.
         verdict: on the text, if there is one.
-        closing: what the text ends with, in front of which the cursor would stay.
+        closing: the end of the text before which the cursor would stay.
     """
 
     record: Mapping[str, Any]
@@ -86,19 +103,75 @@ class Shown:
         return str(self.record["kind"])
 
     def to_json(self) -> dict[str, Any]:
-        """As an object for a line of JSON."""
+        """The answer as an object for a line of JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Shown:
-        """The answer of such an object.
+        """The answer that `to_json` wrote.
 
         Raises:
             KeyError, TypeError: it is of another version.
         """
-        verdict = row["verdict"]
-        made = (
-            None if verdict is None else Verdict(**{**verdict, "undefined": tuple(verdict["undefined"])})
-        )  # fmt: skip
-        told = {each.name: row[each.name] for each in fields(cls) if each.name not in ("verdict", "closing")}
-        return cls(**told, verdict=made, closing=row.get("closing", ""))
+        values = {field.name: row[field.name] for field in fields(cls) if field.name != "closing"}
+        verdict = None if row["verdict"] is None else Verdict.from_json(row["verdict"])
+        return cls(**{**values, "verdict": verdict}, closing=row.get("closing", ""))
+
+
+GOOD: Mapping[str, str] = {"exact": "exact", "right": "wholly right", "begins": "begins right"}
+"""The figures that should be high, by their fields, and their names."""
+
+BAD: Mapping[str, str] = {
+    "undefined": "undefined names",
+    "broken": "does not compile",
+    "repeats": "repeats",
+    "leaves_block": "leaves its block",
+}
+"""The figures that should be low."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures of some answers.
+
+    All shares (0 to 1) except `shown` refer to the shown texts, and are None if there are none. `saved` is in
+    characters and refers to all cursors; a text that is not shown saves none.
+    """
+
+    cursors: int
+    shown: int
+    exact: float | None
+    right: float | None
+    begins: float | None
+    saved: float
+    undefined: float | None
+    broken: float | None
+    repeats: float | None
+    leaves_block: float | None
+
+    @classmethod
+    def of(cls, answers: Sequence[Shown]) -> Summary:
+        """The figures of *answers*."""
+        verdicts = [answer.verdict for answer in answers if answer.verdict is not None]
+
+        def share(flags: Iterable[object]) -> float | None:
+            return mean(map(bool, flags)) if verdicts else None
+
+        return cls(
+            cursors=len(answers),
+            shown=len(verdicts),
+            exact=share(verdict.exact for verdict in verdicts),
+            right=share(verdict.right for verdict in verdicts),
+            begins=share(verdict.begins for verdict in verdicts),
+            saved=sum(verdict.saved for verdict in verdicts) / max(1, len(answers)),
+            undefined=share(verdict.undefined for verdict in verdicts),
+            broken=share(verdict.compile_error for verdict in verdicts),
+            repeats=share(verdict.repeats for verdict in verdicts),
+            leaves_block=share(verdict.leaves_block for verdict in verdicts),
+        )
+
+
+def by_kind(answers: Sequence[Shown]) -> dict[str, list[Shown]]:
+    """The answers by kind of cursor, in the order of their first occurrence."""
+    kinds = dict.fromkeys(answer.kind for answer in answers)
+    return {kind: [answer for answer in answers if answer.kind == kind] for kind in kinds}

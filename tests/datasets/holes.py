@@ -1,12 +1,12 @@
-"""Files with a marked hole, and models that write by a table, for the tests of this room."""
+"""Files with a marked hole, and models that write by a table, for the tests of this package."""
 
 import math
 from dataclasses import replace
 from functools import cache
 
-from fimlsp.datasets.cuts.cut_record import CutRecord
+from fimlsp.datasets.cuts.selection import CutRecord
+from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.cuts.strategies import Cut
-from fimlsp.datasets.sources.source_file import SourceFile
 from fimlsp.models.loading import load_model
 from fimlsp.models.protocols import Candidates
 

@@ -1,8 +1,9 @@
-"""The rules of the paper, told in plain steps, are those of a replay."""
+"""The rules of the paper, written in plain steps, are those of a replay."""
 
 from click.testing import CliRunner
 
-from fimlsp.datasets.paper_rules import main
+from . import paper_rules
+from .paper_rules import main
 
 
 def test_every_rule_gives_what_a_replay_does():
@@ -11,12 +12,12 @@ def test_every_rule_gives_what_a_replay_does():
     assert "different" in result.output
 
 
-def test_a_rule_that_differs_is_told(monkeypatch):
-    monkeypatch.setattr("fimlsp.datasets.paper_rules.seed_of", lambda number, index: number + index)
+def test_a_rule_that_differs_is_reported(monkeypatch):
+    monkeypatch.setattr(paper_rules, "seed_of", lambda number, index: number + index)
     result = CliRunner().invoke(main, ["stdlib/json", "--cases", "4"])
     assert result.exit_code == 1
 
 
-def test_released_code_that_is_not_there_is_named(tmp_path):
+def test_missing_released_code_is_named(tmp_path):
     result = CliRunner().invoke(main, ["stdlib/json", "--released", str(tmp_path)])
-    assert "text_cuts.py does not exist" in result.output
+    assert "Cannot find" in result.output

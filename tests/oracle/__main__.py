@@ -1,10 +1,12 @@
-"""Holds the engine against CPython, and masks against the engine: `python -m tests.oracle SUITE`."""
+"""Checks the engine against CPython, and masks against the engine: `python -m tests.oracle SUITE`."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +22,18 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 from fimlsp.datasets.languages.known import LANGUAGES
-from fimlsp.languages.python.checks import Check
+from fimlsp.languages.python.versions import Check
 
 from . import compiling, completeness, conformance, masks, recovery, soundness, typing_replay
-from .bench import Worker
+from .bench import Tally, Worker
 from .interpreters import Interpreter, NoInterpreterError, interpreter
 from .known import stale
+from .laws import Disagreement
 from .pool import Task, run_all
-from .report import show_groups, table, write
 from .snippets import sample, snippets
-from .tally import Tally
 
 SUITES = ("conformance", "completeness", "soundness", "compile")
 _ENDLESS = ("soundness", "compile")
@@ -49,7 +51,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a suite is run."""
+    """The settings of a suite."""
 
     python: Interpreter
     version: str
@@ -62,38 +64,40 @@ class Settings:
 
 @click.command()
 @click.argument("suite", type=click.Choice([*SUITES, "all", "masks", "recovery", "typing"]))
-@click.option("--python", "version", default="3.11", help="The version whose interpreter is the judge.")
+@click.option("--python", "version", default="3.11", help="The version of the reference interpreter.")
 @click.option("--seed", type=int, help="Repeats a run; it is printed, and random by default.")
 @click.option("--workers", type=int, default=os.cpu_count(), help="Processes; all cores by default.")
 @click.option("--limit", type=int, help="Snippets, files, or judged cases (a million by default).")
-@click.option("--seconds", type=float, default=float("inf"), help="Ends each suite after so long.")
+@click.option("--seconds", type=float, default=float("inf"), help="Time limit of each suite.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Gets each disagreement when it is found.",
+    help="File for the disagreements, written as they are found.",
 )
 @click.option("--breaks", type=click.IntRange(1, 2), default=1, help="recovery: breaks in each file.")
 @click.option("--suggest", type=int, default=0, help="typing: files with suggestions too.")
-@click.option("--verdicts", type=int, default=masks.VERDICTS, help="masks: how many; ten million by default.")
+@click.option(
+    "--verdicts", type=int, default=masks.VERDICTS, help="masks: number of verdicts; ten million by default."
+)
 @click.option(
     "--tokenizer",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     default=masks.BUNDLED,
-    help="masks: whose tokens are judged; those of the bundled model by default.",
+    help="masks: tokenizer of the tokens; by default that of the bundled model.",
 )
 @click.option(
     "--language",
     type=click.Choice([*LANGUAGES]),
     default="python",
-    help="recovery: of the files; all but Python's lie in --folder.",
+    help="recovery: language of the files; all but Python's are in --folder.",
 )
 @click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="recovery: where the files lie; of Python, its standard library.",
+    help="recovery: folder of the files; for Python, its standard library.",
 )
 @click.option(
-    "--show", default="", help="recovery: shows what failed of one kind of break, of all, or the strays."
+    "--show", default="", help="recovery: shows the failures of one kind of break, of all, or the strays."
 )
 def main(
     suite: str,
@@ -111,12 +115,12 @@ def main(
     verdicts: int,
     tokenizer: Path,
 ) -> None:
-    """Hold the engine against the parser of CPython; ends with status 1 on an unexplained disagreement.
+    """Check the engine against the parser of CPython; the exit status is 1 on an unexplained disagreement.
 
-    masks holds the masks of tokens against feeding each of them, in four languages.
+    masks compares the masks of tokens with feeding each of them, in four languages.
 
-    recovery measures instead what is completed in files that are broken elsewhere, and typing what is offered
-    while a function is written line by line.
+    recovery measures completions in files that are broken elsewhere, and typing measures suggestions while a
+    function is written line by line.
     """
     console = Console()
     seed = random.randrange(1 << 32) if seed is None else seed
@@ -149,45 +153,45 @@ def main(
 
 
 def holds(console: Console, suite: str, settings: Settings) -> bool:
-    """Run *suite* and print what it found; whether there was no unexplained disagreement.
+    """Run *suite* and print its results; True if there was no unexplained disagreement.
 
     Raises:
-        click.Abort: it was interrupted; what was found until then is printed.
+        click.Abort: it was interrupted; the results so far are printed.
     """
-    begun = perf_counter()
+    started = perf_counter()
     with Progress(*_COLUMNS, console=console) as progress:
         tally, finished = _run(progress, suite, settings)
     console.print(table(f"{suite}, Python {settings.version}, seed {settings.seed}", tally))
     show_groups(console, tally.found)
     for name, times in tally.reasons.items():
         console.print(f"explained by “{name}”: {times:,}")
-    unexplained, seconds = len(tally.found), perf_counter() - begun
+    unexplained, seconds = len(tally.found), perf_counter() - started
     console.print(f"{suite}: {tally.judged:,} judged cases, {unexplained:,} disagreements, {seconds:,.0f} s")
     if not finished:
         raise click.Abort
     if suite != "compile":
         return not tally.found
-    dead_ends = sum(found.law == "completion" for found in tally.found)
+    dead_ends = sum(disagreement.law == "completion" for disagreement in tally.found)
     console.print(f"of these, dead ends: {dead_ends:,}")
     return dead_ends == unexplained and dead_ends * _JUDGED_FOR_A_DEAD_END <= tally.judged
 
 
 def _run(progress: Progress, suite: str, settings: Settings) -> tuple[Tally, bool]:
-    """What was found, and whether nobody interrupted it."""
+    """The results, and True unless the run was interrupted."""
     tasks, total = _tasks(suite, settings)
     shown = progress.add_task(suite, total=total, wrong=0)
-    found = Tally()
+    sum_ = Tally()
 
     def report(part: Tally) -> bool:
-        found.include(part)
+        sum_.include(part)
         if settings.out:
             write(settings.out, suite, settings.version, part.found)
-        done = found.judged if suite in _ENDLESS else progress.tasks[shown].completed + 1
-        progress.update(shown, completed=done, wrong=len(found.found))
-        return suite not in _ENDLESS or found.judged < total
+        done = sum_.judged if suite in _ENDLESS else progress.tasks[shown].completed + 1
+        progress.update(shown, completed=done, wrong=len(sum_.found))
+        return suite not in _ENDLESS or sum_.judged < total
 
     check: Check = "compile" if suite == "compile" else "parse"
-    return found, run_all(tasks, settings.version, settings.workers, settings.seconds, report, check)
+    return sum_, run_all(tasks, settings.version, settings.workers, settings.seconds, report, check)
 
 
 def _tasks(suite: str, settings: Settings) -> tuple[Iterable[Task], int]:
@@ -197,13 +201,73 @@ def _tasks(suite: str, settings: Settings) -> tuple[Iterable[Task], int]:
         paths = completeness.files(settings.python)
         chosen = rng.sample(paths, min(len(paths), settings.limit or len(paths)))
         return completeness.tasks(chosen, settings.seed), completeness.number_of_tasks(chosen)
-    found = snippets(settings.python)
+    all_snippets = snippets(settings.python)
     if suite in _ENDLESS:
         made = soundness.tasks if suite == "soundness" else compiling.tasks
-        return made(found, settings.seed), settings.limit or DEFAULT_CASES
-    sampled = sample(found, settings.limit or len(found), rng)
+        return made(all_snippets, settings.seed), settings.limit or DEFAULT_CASES
+    sampled = sample(all_snippets, settings.limit or len(all_snippets), rng)
     return conformance.tasks(sampled, settings.seed), conformance.number_of_tasks(sampled)
 
 
 if __name__ == "__main__":
     main()
+
+
+_MOST_ROWS = 60
+_MOST_GROUPS = 20
+_MOST_CASES = 4
+
+
+def table(title: str, tally: Tally) -> Table:
+    """Cases and disagreements by construct: those with disagreements first, then the most frequent."""
+    rows = Table(title=title)
+    rows.add_column("construct")
+    for column in ("cases", "disagreements", "explained"):
+        rows.add_column(column, justify="right")
+    ranked = sorted(
+        tally.cases, key=lambda name: (-tally.wrong[name], -tally.explained[name], -tally.cases[name])
+    )
+    for name in ranked[:_MOST_ROWS]:
+        rows.add_row(name, *_figures(tally.cases[name], tally.wrong[name], tally.explained[name]))
+    if others := ranked[_MOST_ROWS:]:
+        rows.add_row(f"{len(others)} others", *_figures(sum(tally.cases[name] for name in others), 0, 0))
+    return rows
+
+
+def _figures(cases: int, wrong: int, explained: int) -> list[str]:
+    return [f"{cases:,}", f"[red]{wrong:,}[/red]" if wrong else "0", f"{explained:,}"]
+
+
+def groups(disagreements: list[Disagreement]) -> list[list[Disagreement]]:
+    """Disagreements that are probably of one cause, the smallest case first, large groups first."""
+    by_signature: dict[tuple[str, ...], list[Disagreement]] = defaultdict(list)
+    for disagreement in disagreements:
+        by_signature[disagreement.signature].append(disagreement)
+    sorted_groups = [sorted(group, key=lambda one: len(one.case.whole)) for group in by_signature.values()]
+    return sorted(sorted_groups, key=len, reverse=True)
+
+
+def show_groups(console: Console, disagreements: list[Disagreement]) -> None:
+    """The smallest cases of each group."""
+    for group in groups(disagreements)[:_MOST_GROUPS]:
+        first = group[0]
+        console.rule(f"{first.law}: {len(group)} disagreements", style="red")
+        console.print(f"expected {first.expected}", f"got {first.got}", first.message, sep="; ", markup=False)
+        for case in list(dict.fromkeys(one.case for one in group))[:_MOST_CASES]:
+            for name in ("left", "middle", "right", "forbid_escape"):
+                console.print(
+                    f"{name:8} {getattr(case, name)!r}", markup=False, highlight=False, soft_wrap=True
+                )
+            console.print()
+
+
+def write(path: Path, suite: str, version: str, disagreements: list[Disagreement]) -> None:
+    """Append all of *disagreements*, one JSON object a line."""
+    with path.open("a", encoding="utf-8") as file:
+        for one in disagreements:
+            parts = {
+                name: repr(getattr(one.case, name)) for name in ("left", "middle", "right", "forbid_escape")
+            }
+            details = {name: getattr(one, name) for name in ("law", "expected", "got", "message")}
+            where = {name: getattr(one, name) for name in ("construct", "seed", "origin")}
+            file.write(json.dumps({"suite": suite, "python": version, **parts, **details, **where}) + "\n")

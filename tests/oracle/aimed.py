@@ -77,7 +77,7 @@ def colliding(text: bytes, start: int, end: int, rng: random.Random) -> bytes:
 
 
 def misplaced(text: bytes, start: int, end: int, rng: random.Random) -> bytes:
-    """A statement that needs its place before one of the lines that begin there."""
+    """A statement that needs its position, before one of the lines that start there."""
     places = [match.end() for match in _LINE_START.finditer(text) if start <= match.end() <= end]
     if not places:
         return expressing(text, start, end, rng)

@@ -1,25 +1,25 @@
-"""One worker: an engine, its judge, and what is known to differ."""
+"""One worker: an engine, its reference parser, the known differences, and the tally of its cases."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.checks import Check
+from fimlsp.languages.python.versions import Check
 from fimlsp.quotient.engine import Engine
 
 from .interpreters import interpreter
 from .known import known_differences
 from .laws import Bench, Disagreement
 from .shrinking import shrunk
-from .tally import Tally
 
 _MOST_SHRUNK = 6
 
 
 class Worker(Bench):
-    """Counts cases, explains what is known, and makes what is not as small as it can be."""
+    """Counts cases, explains known differences, and shrinks unexplained ones."""
 
     def __init__(self, version: str, *, check: Check = "parse", shrinks: bool = True) -> None:
         python = interpreter(version)
@@ -29,13 +29,52 @@ class Worker(Bench):
         self._shrinks = shrinks
         self._seen: Counter[tuple[str, ...]] = Counter()
 
-    def count(self, tally: Tally, constructs: Iterable[str], found: Disagreement | None) -> None:
+    def count(self, tally: Tally, constructs: Iterable[str], disagreement: Disagreement | None) -> None:
         """Add a case to *tally*."""
-        known = found and next((known for known in self._known if known.explains(found)), None)
-        if found is not None and known is None and self._shrinks:
-            self._seen[found.signature] += 1
-            if self._seen[found.signature] <= _MOST_SHRUNK:
+        known = disagreement and next((known for known in self._known if known.explains(disagreement)), None)
+        if disagreement is not None and known is None and self._shrinks:
+            self._seen[disagreement.signature] += 1
+            if self._seen[disagreement.signature] <= _MOST_SHRUNK:
                 judged = self.judged
-                found = shrunk(self, found)
+                disagreement = shrunk(self, disagreement)
                 self.judged = judged
-        tally.add(constructs, found, known and known.name)
+        tally.add(constructs, disagreement, known and known.name)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Cases, unexplained and explained disagreements by construct, and the unexplained ones themselves.
+
+    `judged` counts the verdicts of CPython with which the engine's were compared.
+    """
+
+    judged: int = 0
+    cases: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    explained: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    found: list[Disagreement] = field(default_factory=list)
+
+    def add(
+        self, constructs: Iterable[str], disagreement: Disagreement | None, reason: str | None = None
+    ) -> None:
+        """Count a case of *constructs*, with its disagreement and the explanation of that, if any."""
+        names = tuple(constructs)
+        self.cases.update(names)
+        if disagreement is None:
+            return
+        if reason is not None:
+            self.explained.update(names)
+            self.reasons[reason] += 1
+            return
+        self.wrong.update(names)
+        self.found.append(disagreement)
+
+    def include(self, other: Tally) -> None:
+        """Add the counts of *other*."""
+        self.judged += other.judged
+        self.cases += other.cases
+        self.wrong += other.wrong
+        self.explained += other.explained
+        self.reasons += other.reasons
+        self.found += other.found

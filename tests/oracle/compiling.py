@@ -1,7 +1,7 @@
 """Texts that parse and may not compile: names that meet, words out of place, blocks exchanged.
 
-Whole files, cuts of them and mutants of both are held against `compile`, many middles at each cursor; where a
-middle is viable, what completes it has to compile as well.
+Whole files, cuts of them and mutants of both are compared with `compile`, many middles at each cursor. The
+completion of a viable middle has to compile as well.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from itertools import count
 from fimlsp.quotient.states.protocol import State
 
 from .aimed import AIMED, disturbed, enclosed
-from .bench import Worker
+from .bench import Tally, Worker
+from .cpython import INVALID, VALID, Verdict
 from .cuts import KINDS, cut
-from .judge import INVALID, VALID, Verdict
 from .laws import Case, answer_differs, asked_differs, completion_fails, fed, guarded, prefix_dies
 from .programs import program
 from .sampling import Texts
 from .snippets import Snippet
-from .tally import Tally
 
 _DRAWN = 12
 _MUTANTS = 8
@@ -42,7 +41,7 @@ class Compiling:
     programs: bool = False
 
     def run(self, worker: Worker) -> Tally:
-        """What is wrong with what was made of them."""
+        """The disagreements about the texts made of them."""
         rng = random.Random(self.seed)
         judged = worker.judged
         checks = _Checks(worker, self.seed, rng)
@@ -86,20 +85,20 @@ class _Checks:
         verdicts = self.worker.judge_all([one.whole for one in cases])
         for one, verdict in zip(cases, verdicts, strict=True):
             self._judge(one, middles[one.middle], start, verdict)
-        # where the contexts are known to connect, what is viable has a completion
+        # the contexts connect, so every viable middle has a completion
         connects = any(verdict.kind == VALID for verdict in verdicts)
         for one in cases:
             if start is not None and self.rng.random() < _COMPLETED:
                 self._complete(one, start, connects=connects)
 
     def _middles(self, case: Case, number: int) -> dict[bytes, str]:
-        """The middle of *case* and others, each with how it was made."""
+        """The middle of *case* and others, each with its origin."""
         whole, start = case.whole, len(case.left)
-        found = {case.middle: "as it is"}
+        middles = {case.middle: "as it is"}
         for _ in range(number - 1):
             kind = self.rng.choice(tuple(AIMED))
-            found.setdefault(AIMED[kind](whole, start, start + len(case.middle), self.rng), kind)
-        return found
+            middles.setdefault(AIMED[kind](whole, start, start + len(case.middle), self.rng), kind)
+        return middles
 
     def _judge(self, case: Case, kind: str, start: State | None, verdict: Verdict) -> None:
         found = answer_differs(case, start, verdict)
@@ -128,9 +127,11 @@ class _Checks:
         self.worker.count(self.tally, [construct], found and found.found_in(construct, self.seed, ""))
 
 
-def tasks(found: list[Snippet], seed: int) -> Iterator[Compiling]:
+def tasks(snippets: list[Snippet], seed: int) -> Iterator[Compiling]:
     """Tasks without end, by turns about snippets, half of them with blocks, programs, and derivations."""
-    valid = [s.data for s in found if s.message is None and len(s.data) <= _LONGEST and b"\f" not in s.data]
+    valid = [
+        s.data for s in snippets if s.message is None and len(s.data) <= _LONGEST and b"\f" not in s.data
+    ]
     blocks = [data for data in valid if b":\n" in data] or valid
     for index in count():
         name = f"{seed} {index}"

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .bench import Worker
+from .bench import Tally, Worker
+from .cpython import VALID
 from .cuts import KINDS, cut
 from .interpreters import Interpreter
-from .judge import VALID
 from .laws import Case, Disagreement, completion_fails, fed, guarded, prefix_dies
-from .tally import Tally
 
 LARGEST = 400_000
 CUTS = 10
@@ -29,7 +28,7 @@ class Completeness:
     paths: tuple[str, ...]
 
     def run(self, worker: Worker) -> Tally:
-        """What is wrong with them; files that CPython does not read are left out."""
+        """The disagreements about them; files that CPython refuses are left out."""
         tally = Tally()
         for path in self.paths:
             data = Path(path).read_bytes()
@@ -43,7 +42,7 @@ class Completeness:
 
 
 class _File:
-    """A valid file with what is wrong with its cuts."""
+    """A valid file with the disagreements about its cuts."""
 
     def __init__(self, worker: Worker, path: str, data: bytes, seed: str, tally: Tally) -> None:
         self.worker = worker
@@ -67,8 +66,10 @@ class _File:
                 self._check("completion", "completed prefix", replace(forbid_escape, middle=part))
 
     def _check(self, law: str, kind: str, case: Case) -> None:
-        found = guarded(law, case, lambda: self._broken(law, case))
-        self.worker.count(self.tally, [kind], found and found.found_in(kind, self.seed, self.path))
+        disagreement = guarded(law, case, lambda: self._broken(law, case))
+        self.worker.count(
+            self.tally, [kind], disagreement and disagreement.found_in(kind, self.seed, self.path)
+        )
 
     def _broken(self, law: str, case: Case) -> Disagreement | None:
         end = len(self.data) - len(case.right)
@@ -81,7 +82,7 @@ class _File:
 
 
 def is_usable(data: bytes) -> bool:
-    """Whether a file is not empty, UTF-8, and of a size to be read many times."""
+    """True if a file is not empty, UTF-8, and small enough to be read many times."""
     if not 0 < len(data) <= LARGEST or b"\0" in data:
         return False
     try:
@@ -94,8 +95,8 @@ def is_usable(data: bytes) -> bool:
 def files(python: Interpreter) -> list[str]:
     """The Python files that an interpreter can import, with those beside them."""
     folders = json.loads(python.output("-I", "-c", "import json, sys; print(json.dumps(sys.path))"))
-    found = (path for folder in folders if Path(folder).is_dir() for path in Path(folder).rglob("*.py"))
-    return sorted({str(path.resolve()) for path in found if path.is_file()})
+    paths = (path for folder in folders if Path(folder).is_dir() for path in Path(folder).rglob("*.py"))
+    return sorted({str(path.resolve()) for path in paths if path.is_file()})
 
 
 def tasks(paths: list[str], seed: int) -> Iterator[Completeness]:

@@ -30,11 +30,11 @@ def anywhere(data: bytes, rng: random.Random) -> Span:
 
 def within_lexemes(data: bytes, rng: random.Random) -> Span:
     """From inside a lexeme to inside the same or a later one."""
-    begin = rng.randrange(len(data))
-    found = [match.span() for _, match in zip(range(20), _LEXEME.finditer(data, begin), strict=False)]
-    if not found:
+    lexemes = _LEXEME.finditer(data, rng.randrange(len(data)))
+    spans = [match.span() for _, match in zip(range(20), lexemes, strict=False)]
+    if not spans:
         return anywhere(data, rng)
-    first, last = sorted((rng.choice(found), rng.choice([found[0], rng.choice(found)])))
+    first, last = sorted((rng.choice(spans), rng.choice([spans[0], rng.choice(spans)])))
     start, end = rng.randrange(first[0] + 1, first[1]), rng.randrange(last[0] + 1, last[1])
     return min(start, end), max(start, end)
 
@@ -49,18 +49,18 @@ def whole_lines(data: bytes, rng: random.Random) -> Span:
 
 def whole_block(data: bytes, rng: random.Random) -> Span:
     """An indented block to its end: with its header, from its first line, or from a later one."""
-    begin = rng.randrange(len(data))
-    found = [match for _, match in zip(range(6), _HEADER.finditer(data, begin), strict=False)]
-    if not found:
+    matches = _HEADER.finditer(data, rng.randrange(len(data)))
+    headers = [match for _, match in zip(range(6), matches, strict=False)]
+    if not headers:
         return whole_lines(data, rng)
-    header = rng.choice(found)
+    header = rng.choice(headers)
     end = _end_of_block(data, header.end(), header[1])
     lines = [header.end() + match.end() for match in re.finditer(rb"\n[ \t]*", data[header.end() : end])]
     return rng.choice([header.start(), header.end(), rng.choice([header.end(), *lines])]), end
 
 
 def _end_of_block(data: bytes, start: int, margin: bytes) -> int:
-    """Where the lines from *start* on end that are blank or deeper than *margin*; a long block is cut off."""
+    """The end of the lines from *start* that are blank or deeper than *margin*; a long block is cut off."""
     end = start
     while end < len(data) and end - start < _LONGEST:
         line_end = data.find(b"\n", end) + 1 or len(data)

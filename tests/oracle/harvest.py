@@ -1,7 +1,7 @@
 """Snippets of Python out of an interpreter's own tests, each with that interpreter's verdict.
 
-A program for every interpreter from 3.8 on: `pythonX.Y harvest.py OUT` writes one JSON object a line with
-`source`, `origin`, `message` (None if it is valid) and `kinds`, the kinds of its syntax nodes.
+A program for every interpreter from 3.8 on: `pythonX.Y harvest.py OUT` writes one JSON object a line. Its
+keys are `source`, `origin`, `message` (None if the source is valid) and `kinds` (those of its syntax nodes).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TESTS = Path(sysconfig.get_path("stdlib")) / "test"
 LONGEST_STATEMENT = 12
 LONGEST_STRING = 4000
 RUNNING = re.compile("compile|exec|eval|parse|check|syntax|valid|run|assert|round|trip", re.IGNORECASE)
-"""Names of what may be called with Python text."""
+"""Names of functions that may be called with Python text."""
 
 _SUBJECTS = """
     __all__ ast asyncgen augassign bdb builtin bytes cmd_line code code_module codeop codecs compile
@@ -60,7 +60,7 @@ class Harvest:
             self.origins.setdefault(data, origin)
 
     def add_string(self, text, origin):
-        """Add *text*, what it is without its indentation, and the examples in it."""
+        """Add *text*, the text without its indentation, and the examples in it."""
         if isinstance(text, bytes):
             self.add(text, origin)
             return
@@ -77,21 +77,21 @@ class Harvest:
 
 def harvest() -> Harvest:
     """All snippets of this interpreter's tests."""
-    found = Harvest()
+    harvest = Harvest()
     for path in sorted(TESTS.rglob("*.py")):
         if "bad" in path.stem:
-            found.add(path.read_bytes(), f"file {path.name}")
+            harvest.add(path.read_bytes(), f"file {path.name}")
         else:
-            add_file(found, path)
+            add_file(harvest, path)
     for path in sorted(TESTS.rglob("*.txt")):
         text = path.read_bytes().decode("utf-8", "replace")
         if ">>> " in text:
-            found.add_string(text, f"doctest {path.name}")
-    return found
+            harvest.add_string(text, f"doctest {path.name}")
+    return harvest
 
 
-def add_file(found, path):
-    """Add what a test file holds."""
+def add_file(harvest, path):
+    """Add the snippets of a test file."""
     try:
         with tokenize.open(path) as file:
             source = file.read()
@@ -103,28 +103,28 @@ def add_file(found, path):
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             if node.end_lineno - node.lineno < LONGEST_STATEMENT:
-                found.add(statement(node, lines), f"statement {path.name}")
+                harvest.add(statement(node, lines), f"statement {path.name}")
         elif isinstance(node, ast.Call) and RUNNING.search(called(node)):
             for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
-                add_constants(found, argument, f"argument {path.name}")
+                add_constants(harvest, argument, f"argument {path.name}")
         elif is_text(node) and (about_syntax or ">>> " in str(node.value)):
-            found.add_string(node.value, f"string {path.name}")
+            harvest.add_string(node.value, f"string {path.name}")
 
 
-def add_constants(found, argument, origin):
+def add_constants(harvest, argument, origin):
     """Add the string, or the strings of the list, that a call is given."""
     for node in getattr(argument, "elts", [argument]):
         if is_text(node):
-            found.add_string(node.value, origin)
+            harvest.add_string(node.value, origin)
 
 
 def is_text(node):
-    """Whether *node* is a string, of bytes too."""
+    """True if *node* is a string, also of bytes."""
     return isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
 
 
 def called(node):
-    """The last name of what is called."""
+    """The last name of the called function."""
     return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
 
 
@@ -152,14 +152,14 @@ def main():
     warnings.simplefilter("ignore")
     with Path(sys.argv[1]).open("w", encoding="ascii") as file:
         for data, origin in harvest().origins.items():
-            found = verdict(data)
-            if found.kind not in (VALID, INVALID):
+            answer = verdict(data)
+            if answer.kind not in (VALID, INVALID):
                 continue
             snippet = {
                 "source": data.decode("utf-8", "surrogateescape"),
                 "origin": origin,
-                "message": found.message if found.kind == INVALID else None,
-                "kinds": kinds(data) if found.kind == VALID else [],
+                "message": answer.message if answer.kind == INVALID else None,
+                "kinds": kinds(data) if answer.kind == VALID else [],
             }
             file.write(json.dumps(snippet) + "\n")
 

@@ -1,4 +1,4 @@
-"""The interpreters of this machine, and a judge in each."""
+"""The interpreters of this machine, and CPython's verdicts in each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.languages.python.checks import Check
+from fimlsp.languages.python.versions import Check
 
-from . import judge
-from .judge import LIMIT, Verdict
+from . import cpython
+from .cpython import LIMIT, Verdict
 
 _AT_ONCE = 64  # so many answers fit into a pipe
 Judge = Callable[[Sequence[bytes]], list[Verdict]]
@@ -34,19 +34,19 @@ class Interpreter:
 
     @property
     def runs_this(self) -> bool:
-        """Whether it is the version that runs this."""
+        """True if it has the version of this process."""
         return self.version == sys.version_info[:2]
 
     def output(self, *arguments: str) -> str:
-        """What it prints when it is run with *arguments*."""
+        """Its output when it is run with *arguments*."""
         return subprocess.run([self.path, *arguments], check=True, capture_output=True, text=True).stdout
 
     def judge(self, check: Check = "parse") -> Judge:
-        """A judge: this process where that is the same version, else a process of its own.
+        """A reference parser: this process if it has the same version, else a process of its own.
 
-        A compiler may bring a process down, so it always has its own.
+        A compiler may crash its process, so it always has its own.
         """
-        return judge.verdicts if self.runs_this and check == "parse" else _Elsewhere(self.path, check)
+        return cpython.verdicts if self.runs_this and check == "parse" else _Elsewhere(self.path, check)
 
 
 def interpreter(version: str) -> Interpreter:
@@ -55,15 +55,15 @@ def interpreter(version: str) -> Interpreter:
     Raises:
         NoInterpreterError: there is none on the path or among pyenv's.
     """
-    wanted = tuple(map(int, version.split(".")))
-    if wanted == sys.version_info[:2]:
+    numbers = tuple(map(int, version.split(".")))
+    if numbers == sys.version_info[:2]:
         return Interpreter(sys.version_info[:2], sys.executable)
     for path in _candidates(version):
         probe = [path, "-c", "import sys; print(*sys.version_info[:2])"]
-        found = subprocess.run(probe, capture_output=True, text=True, check=False)
-        if found.stdout.split() == version.split("."):
-            return Interpreter((wanted[0], wanted[1]), path)
-    raise NoInterpreterError(f"There is no Python {version} here; install it, for instance with pyenv.")
+        reply = subprocess.run(probe, capture_output=True, text=True, check=False)
+        if reply.stdout.split() == version.split("."):
+            return Interpreter((numbers[0], numbers[1]), path)
+    raise NoInterpreterError(f"Cannot find Python {version}. Install it, for instance with pyenv.")
 
 
 def _candidates(version: str) -> list[str]:
@@ -83,32 +83,32 @@ class _Elsewhere:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, texts: Sequence[bytes]) -> list[Verdict]:
-        found: list[Verdict] = []
-        while len(found) < len(texts):
-            found += self._answers(texts[len(found) :][:_AT_ONCE])
-        return found
+        verdicts: list[Verdict] = []
+        while len(verdicts) < len(texts):
+            verdicts += self._answers(texts[len(verdicts) :][:_AT_ONCE])
+        return verdicts
 
     def _answers(self, texts: Sequence[bytes]) -> list[Verdict]:
         """The verdicts about the first of *texts*, up to the first that brings the process down."""
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        found: list[Verdict] = []
+        verdicts: list[Verdict] = []
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(b"".join(len(text).to_bytes(4, "big") + text for text in texts))
             process.stdin.flush()
-        while len(found) < len(texts):
+        while len(verdicts) < len(texts):
             line = process.stdout.readline()
             if not line:
                 process.wait()
                 self._process = None
-                return [*found, Verdict(LIMIT, f"ended with status {process.returncode}")]
-            found.append(Verdict(*json.loads(line)))
-        return found
+                return [*verdicts, Verdict(LIMIT, f"ended with status {process.returncode}")]
+            verdicts.append(Verdict(*json.loads(line)))
+        return verdicts
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(
-            [self._path, judge.__file__, self._check],
+            [self._path, cpython.__file__, self._check],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

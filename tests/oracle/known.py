@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fimlsp.languages.python.checks import Check
+from fimlsp.languages.python.versions import Check
 
 from .laws import Bench, Case, Disagreement, broken
 
@@ -19,8 +19,9 @@ _FILE = Path(__file__).with_name("known.json")
 class Known:
     """A difference between the engine and some versions of CPython.
 
-    It explains disagreements of its `laws` if CPython's message has `message` in it and the file's text
-    has `source`, or that before the end of the middle, or the completed one; both are regular expressions.
+    It explains disagreements of its `laws` if CPython's message matches `message`, and a text matches
+    `source`: the file, the file up to the end of the middle, or the completed file. Both are regular
+    expressions.
     """
 
     name: str
@@ -31,29 +32,31 @@ class Known:
     source: str
     example: tuple[str, str, str]
     check: Check = "parse"
-    """The level from which on it is one."""
+    """The first level at which it occurs."""
 
-    def explains(self, found: Disagreement) -> bool:
-        """Whether *found* is an instance."""
-        case = found.case
-        texts = case.whole, case.left + case.middle, found.completed
+    def explains(self, disagreement: Disagreement) -> bool:
+        """True if *disagreement* is an instance of it."""
+        case = disagreement.case
+        texts = case.whole, case.left + case.middle, disagreement.completed
         return (
-            found.law in self.laws
-            and re.search(self.message, found.message) is not None
+            disagreement.law in self.laws
+            and re.search(self.message, disagreement.message) is not None
             and any(re.search(self.source.encode(), text) for text in texts)
         )
 
     def still_differs(self, bench: Bench) -> bool:
-        """Whether the example breaks one of the laws."""
+        """True if the example breaks one of the laws."""
         left, middle, right = (text.encode("utf-8", "surrogateescape") for text in self.example)
         case = Case(left, middle, right)
-        return any((found := broken(law, bench, case)) and self.explains(found) for law in self.laws)
+        return any(
+            (disagreement := broken(law, bench, case)) and self.explains(disagreement) for law in self.laws
+        )
 
 
 def known_differences(version: tuple[int, int], check: Check) -> list[Known]:
     """The known differences from a version of CPython at the level *check*."""
-    found = [known for known in _all() if "{}.{}".format(*version) in known.versions]
-    return [known for known in found if known.check in ("parse", check)]
+    of_version = [known for known in _all() if "{}.{}".format(*version) in known.versions]
+    return [known for known in of_version if known.check in ("parse", check)]
 
 
 def _all() -> Iterator[Known]:
@@ -64,6 +67,6 @@ def _all() -> Iterator[Known]:
 
 
 def stale(bench: Bench, version: tuple[int, int], check: Check) -> list[str]:
-    """The names of the known differences from the level *check* on, which *bench* has, that are gone."""
-    known = [each for each in known_differences(version, check) if each.check == check]
-    return [each.name for each in known if not each.still_differs(bench)]
+    """The names of the known differences of the level *check* that *bench* no longer shows."""
+    at_level = [known for known in known_differences(version, check) if known.check == check]
+    return [known.name for known in at_level if not known.still_differs(bench)]

@@ -1,7 +1,7 @@
-"""The laws of a middle, each as a function from a case to what breaks it.
+"""The laws of a middle, each as a function from a case to a disagreement.
 
 *complete* means that CPython parses left, middle and right together; *viable* that some continuation is
-complete. A law that is asked about a limit of CPython's own parser (its recursion, a NUL) holds.
+complete. Every law holds at the limits of CPython's own parser (its recursion, a NUL).
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fimlsp.quotient.completion.shortest import NoCompletionError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.shortest_completion import NoCompletionError
 
+from .cpython import INVALID, LIMIT, VALID, Verdict
 from .interpreters import Judge
-from .judge import INVALID, LIMIT, VALID, Verdict
 
 ENGINE_ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError),
     *(RecursionError, TypeError, ValueError),
 )
-"""What a fault in the engine may raise."""
+"""The exceptions of a fault in the engine."""
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\(.*\)|\d+")
 
 
 def construct_of(message: str) -> str:
-    """A message without what it quotes."""
+    """A message without its quoted parts."""
     return _QUOTED.sub("…", message)
 
 
@@ -39,7 +39,7 @@ def way(got: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A middle between two contexts; one that *forbid_escape* must not escape from what both are in."""
+    """A middle between two contexts; with *forbid_escape* it must stay in their brackets and blocks."""
 
     left: bytes
     middle: bytes
@@ -54,9 +54,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A case about which the engine is wrong; `law` is the key in `LAWS` of what it breaks.
+    """A case about which the engine is wrong; `law` is the key in `LAWS` of the broken law.
 
-    `completed` is the text that was judged, where the engine completed the middle.
+    `completed` is the judged text if the engine completed the middle.
     """
 
     law: str
@@ -71,16 +71,16 @@ class Disagreement:
 
     @property
     def signature(self) -> tuple[str, ...]:
-        """What it has in common with those of probably the same cause."""
+        """The parts that disagreements of the same cause usually share."""
         return self.law, self.expected, way(self.got), construct_of(self.message)
 
     def found_in(self, construct: str, seed: str, origin: str) -> Disagreement:
-        """The same with where it was met."""
+        """The same disagreement with its origin."""
         return replace(self, construct=construct, seed=seed, origin=origin)
 
 
 class Bench:
-    """An engine and the judge it is held against; `judged` counts the judge's verdicts."""
+    """An engine and its reference parser; `judged` counts the parser's verdicts."""
 
     def __init__(self, engine: Engine, judge: Judge) -> None:
         self.engine = engine
@@ -92,10 +92,10 @@ class Bench:
         return self.judge_all([data])[0]
 
     def judge_all(self, texts: Sequence[bytes]) -> list[Verdict]:
-        """As `judge`, of each of *texts*; asked together they cost less."""
-        found = self._judge(texts)
-        self.judged += sum(verdict.kind != LIMIT for verdict in found)
-        return found
+        """As `judge`, for each of *texts*; one call costs less than many."""
+        verdicts = self._judge(texts)
+        self.judged += sum(verdict.kind != LIMIT for verdict in verdicts)
+        return verdicts
 
     def start(self, case: Case) -> GrammarState | None:
         """The state between the contexts of *case*, neither of which is relaxed."""
@@ -123,14 +123,14 @@ def agrees(bench: Bench, case: Case) -> Disagreement | None:
 
 
 def answer_differs(case: Case, start: GrammarState | None, verdict: Verdict) -> Disagreement | None:
-    """As `agrees`, where the state before the middle and the verdict are known."""
+    """As `agrees`, with a known state before the middle and a known verdict."""
     return guarded("complete", case, lambda: verdict_differs(case, fed(start, case.middle), verdict))
 
 
 def verdict_differs(case: Case, state: GrammarState | None, verdict: Verdict) -> Disagreement | None:
-    """As `agrees`, where the state behind the middle and the verdict are known.
+    """As `agrees`, with a known state after the middle and a known verdict.
 
-    Of those that have to stay, only what is accepted is judged: CPython does not tell what escapes.
+    Of middles that must not escape, only accepted ones are judged, since CPython knows no escapes.
     """
     accepts = state is not None and state.complete
     if verdict.kind == VALID and not accepts and not case.forbid_escape:
@@ -141,22 +141,22 @@ def verdict_differs(case: Case, state: GrammarState | None, verdict: Verdict) ->
 
 
 def asked_differs(case: Case, start: GrammarState | None, verdict: Verdict) -> Disagreement | None:
-    """As `answer_differs`, where each state on the way is asked whether it is complete."""
+    """As `answer_differs`, with `complete` evaluated in each state on the way."""
 
     def state() -> GrammarState | None:
-        found = start
+        reached = start
         for number in range(len(case.middle)):
-            if found is not None and found.complete is not None:
-                found = found.feed(case.middle[number : number + 1])
-        return found
+            if reached is not None and reached.complete is not None:
+                reached = reached.feed(case.middle[number : number + 1])
+        return reached
 
     return guarded("asked on the way", case, lambda: verdict_differs(case, state(), verdict))
 
 
 def whole_agrees(bench: Bench, case: Case) -> Disagreement | None:
     """The empty middle is complete between the contexts exactly if CPython accepts them together."""
-    found = agrees(bench, replace(case, left=case.left + case.middle, middle=b""))
-    return found and replace(found, law="empty middle", case=case)
+    disagreement = agrees(bench, replace(case, left=case.left + case.middle, middle=b""))
+    return disagreement and replace(disagreement, law="empty middle", case=case)
 
 
 def prefixes_live(bench: Bench, case: Case) -> Disagreement | None:
@@ -210,7 +210,7 @@ def fed(state: GrammarState | None, middle: bytes) -> GrammarState | None:
 
 
 def relaxed_completes(bench: Bench, case: Case) -> Disagreement | None:
-    """A viable middle between contexts of which a part does not count has a completion, which is taken."""
+    """A viable middle between relaxed contexts has a completion, which the engine takes."""
     return relaxed_completion_fails(case, fed(bench.relaxed_start(case), case.middle))
 
 
@@ -229,7 +229,7 @@ def relaxed_completion_fails(case: Case, state: GrammarState | None) -> Disagree
 
 
 def connects(bench: Bench, case: Case) -> Disagreement | None:
-    """Something stays exactly if something connects: where only an escape does, it is allowed."""
+    """A middle without escapes exists exactly if any middle connects; if only escapes do, they may."""
     return connection_differs(
         case, bench.start(case), bench.start(replace(case, forbid_escape=not case.forbid_escape))
     )
@@ -257,12 +257,12 @@ LAWS: dict[str, Law] = {
 
 
 def broken(law: str, bench: Bench, case: Case) -> Disagreement | None:
-    """What breaks *law*; an exception of the engine breaks it too."""
+    """The disagreement with *law*; an exception of the engine is one as well."""
     return guarded(law, case, lambda: LAWS[law](bench, case))
 
 
 def guarded(law: str, case: Case, check: Callable[[], Disagreement | None]) -> Disagreement | None:
-    """What *check* gives, or the exception of the engine that kept it from giving anything."""
+    """The result of *check*, or the exception that the engine raised in it."""
     try:
         return check()
     except ENGINE_ERRORS as error:

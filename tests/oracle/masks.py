@@ -1,6 +1,6 @@
-"""Holds masks against feeding: each bit of the masks of random states, by language, direction and place.
+"""Compares masks with feeding: each bit of the masks of random states, by language, direction and place.
 
-A verdict is whether one token may come after one state. Half of the states have nothing to their right.
+A verdict is one bit: True if one token may follow one state. Half of the states have no text to their right.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from fimlsp import Vocabulary
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.models.prompts.vocabulary import read_vocabulary
-from fimlsp.quotient.masks.plain_walk import allowed_by_feeding
+from fimlsp.quotient.masks.vocabulary import allowed_by_feeding
 from fimlsp.quotient.states.protocol import State
 from tests.quotient.corpus import library_files, read
 from tests.quotient.masks.sources import engine, random_texts, source
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What the cursor is in."""
+        """The kind of lexeme at the cursor."""
         lexer = getattr(self.state, "lexer", None)
         if not isinstance(lexer, LexerState):
             return "start of the file"
@@ -60,7 +60,7 @@ class Place(NamedTuple):
             return "between lexemes"
         lexical = lexer.lexical
         kinds = [lexical.kinds[kind] for kind in lexical.kinds_in(lexer.possible_kinds)]
-        families = {lexical.lexis.families.get(kind) for kind in kinds}
+        families = {lexical.spec.families.get(kind) for kind in kinds}
         family = families.pop() if len(families) == 1 else None
         words = [kind.lower() for kind in kinds if kind.isidentifier()]
         common = [kind for kind in words if kind in _COMMON]
@@ -77,7 +77,7 @@ class Judged:
 
     @property
     def verdicts(self) -> int:
-        """How many there are."""
+        """The number of verdicts."""
         return sum(self.by_language.values())
 
 
@@ -97,7 +97,7 @@ def vocabulary_of(name: str, rng: random.Random, tokenizer: Path) -> Vocabulary:
 
 
 def places(rng: random.Random, name: str, texts: list[bytes]) -> Iterator[Place]:
-    """States of middles at random cuts, on the way of what was cut out, or of any *texts*."""
+    """States of middles at random cuts, along the text cut out or along any of *texts*."""
     while True:
         text = rng.choice(texts_of(name))
         start = rng.randrange(len(text) + 1)
@@ -119,45 +119,45 @@ def places(rng: random.Random, name: str, texts: list[bytes]) -> Iterator[Place]
             state, written = following, written + piece
 
 
-def judge(found: Judged, place: Place, vocabulary: Vocabulary) -> None:
-    """Hold the mask of *place* against feeding each token."""
+def judge(results: Judged, place: Place, vocabulary: Vocabulary) -> None:
+    """Compare the mask of *place* with feeding each token."""
     right = allowed_by_feeding(vocabulary, place.state, lambda at, data: at.feed(data))
     allowed = place.state.allowed_texts(vocabulary)
     wrong = np.flatnonzero(right != allowed)
-    found.wrong += [(place, vocabulary.texts[number], bool(right[number])) for number in wrong.tolist()]
+    results.wrong += [(place, vocabulary.texts[number], bool(right[number])) for number in wrong.tolist()]
     direction = "with a suffix" if place.right else "left to right"
-    found.by_language[f"{place.name}, {direction}"] += len(vocabulary.texts)
-    found.by_kind[place.kind] += len(vocabulary.texts)
+    results.by_language[f"{place.name}, {direction}"] += len(vocabulary.texts)
+    results.by_kind[place.kind] += len(vocabulary.texts)
 
 
 def judged(seed: int, verdicts: int, tokenizer: Path = BUNDLED) -> Iterator[Judged]:
-    """What was found so far, until there are so many *verdicts*, shared among the languages."""
-    found = Judged()
+    """The results so far, up to so many *verdicts*, in equal parts for the languages."""
+    results = Judged()
     for name in LANGUAGES:
         rng = random.Random(f"{seed} {name}")
         vocabulary = vocabulary_of(name, rng, tokenizer)
-        enough = found.verdicts + verdicts // len(LANGUAGES)
+        enough = results.verdicts + verdicts // len(LANGUAGES)
         for place in places(rng, name, vocabulary.texts):
-            if found.verdicts >= enough:
+            if results.verdicts >= enough:
                 break
-            judge(found, place, vocabulary)
-            yield found
+            judge(results, place, vocabulary)
+            yield results
 
 
 def run(console: Console, seed: int, verdicts: int, tokenizer: Path) -> bool:
-    """Judge masks and print what was found; whether none differs."""
+    """Judge masks and print the results; True if no bit differs."""
     console.print(f"masks, seed {seed}, tokens of {tokenizer.name}")
-    found = Judged()
+    results = Judged()
     with Progress(console=console) as progress:
         shown = progress.add_task("masks", total=verdicts)
-        for found in judged(seed, verdicts, tokenizer):
-            progress.update(shown, completed=found.verdicts)
-    for title, counts in (("language", found.by_language), ("place", found.by_kind)):
+        for results in judged(seed, verdicts, tokenizer):
+            progress.update(shown, completed=results.verdicts)
+    for title, counts in (("language", results.by_language), ("place", results.by_kind)):
         table = Table(title, "verdicts")
         for name, count in counts.most_common():
             table.add_row(name, f"{count:,}")
         console.print(table)
-    for place, text, may_come in found.wrong[:_SHOWN]:
+    for place, text, may_come in results.wrong[:_SHOWN]:
         console.print(f"{text!r} {'may' if may_come else 'may not'} come after {place!r}", markup=False)
-    console.print(f"masks: {found.verdicts:,} verdicts, {len(found.wrong):,} differ from feeding")
-    return not found.wrong
+    console.print(f"masks: {results.verdicts:,} verdicts, {len(results.wrong):,} differ from feeding")
+    return not results.wrong

@@ -1,4 +1,4 @@
-"""Tasks over worker processes, with what they found put together."""
+"""Runs tasks in worker processes and reports their tallies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from multiprocessing import get_context
 from time import monotonic
 from typing import Protocol
 
-from fimlsp.languages.python.checks import Check
+from fimlsp.languages.python.versions import Check
 
-from .bench import Worker
-from .tally import Tally
+from .bench import Tally, Worker
 
 _AHEAD = 3  # tasks that wait for each worker
 
@@ -24,7 +23,7 @@ class Task(Protocol):
     """A part of a suite."""
 
     def run(self, worker: Worker) -> Tally:
-        """What it finds."""
+        """The tally of its cases."""
         ...
 
 
@@ -36,9 +35,9 @@ def run_all(
     report: Callable[[Tally], bool],
     check: Check = "parse",
 ) -> bool:
-    """Run *tasks* until they end, *seconds* are over, or *report*, called with each result, says False.
+    """Run *tasks* until they end, *seconds* are over, or *report*, called with each result, returns False.
 
-    Whether it came to that; else it was interrupted, and what was reported until then stays.
+    Returns True unless the run was interrupted; the results reported so far stay valid.
     """
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(version, check))
     try:

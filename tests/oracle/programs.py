@@ -94,15 +94,15 @@ def program(rng: random.Random) -> bytes:
 
 
 def _block(rng: random.Random, margin: str, size: int) -> list[str]:
-    found: list[str] = []
+    lines: list[str] = []
     if not margin and rng.random() < 0.1:
-        found.append("from __future__ import annotations\n")
+        lines.append("from __future__ import annotations\n")
     for _ in range(size):
         if len(margin) < _MOST_NESTED and rng.random() < 0.5:
-            found += _compound(rng, margin)
+            lines += _compound(rng, margin)
         else:
-            found.append(f"{margin}{'; '.join(_simple(rng) for _ in range(rng.choice((1, 1, 1, 2))))}\n")
-    return found
+            lines.append(f"{margin}{'; '.join(_simple(rng) for _ in range(rng.choice((1, 1, 1, 2))))}\n")
+    return lines
 
 
 def _compound(rng: random.Random, margin: str) -> list[str]:
@@ -112,17 +112,17 @@ def _compound(rng: random.Random, margin: str) -> list[str]:
         headers += ["finally:"] * (headers[-1] != "finally:" and rng.random() < 0.3)
         return [part for header in headers for part in _headed(rng, margin, header)]
     if kind < 0.2:
-        found = [margin + _filled(rng, "match %:") + "\n"]
+        lines = [margin + _filled(rng, "match %:") + "\n"]
         for _ in range(rng.randint(1, 3)):
             guard = rng.choice(("", "", " if %"))
-            found += _headed(rng, margin + " ", f"case {_pattern(rng)}{guard}:")
-        return found
-    found = _headed(rng, margin, rng.choice(_HEADS))
-    if found[0].lstrip().startswith(("if", "while", "for")) and rng.random() < 0.3:
-        found += _headed(rng, margin, "else:")
+            lines += _headed(rng, margin + " ", f"case {_pattern(rng)}{guard}:")
+        return lines
+    lines = _headed(rng, margin, rng.choice(_HEADS))
+    if lines[0].lstrip().startswith(("if", "while", "for")) and rng.random() < 0.3:
+        lines += _headed(rng, margin, "else:")
     if rng.random() < 0.05:
-        found.insert(0, f"{margin}@{_filled(rng, '%')}\n")
-    return found
+        lines.insert(0, f"{margin}@{_filled(rng, '%')}\n")
+    return lines
 
 
 def _headed(rng: random.Random, margin: str, header: str) -> list[str]:
@@ -137,10 +137,10 @@ def _simple(rng: random.Random) -> str:
 
 
 def _pattern(rng: random.Random) -> str:
-    found = "@"
+    pattern = "@"
     for choice in islice(iter(lambda: rng.choice(_PATTERNS), None), 6):
-        found = found.replace("@", choice, 1)
-    return _filled(rng, found.replace("@", "_"))
+        pattern = pattern.replace("@", choice, 1)
+    return _filled(rng, pattern.replace("@", "_"))
 
 
 def _filled(rng: random.Random, template: str) -> str:

@@ -1,13 +1,12 @@
-"""Measures how well completions stand up to a file that is broken elsewhere.
+"""Measures completions in files that are broken elsewhere.
 
-A file gets one break (or two) some lines above or below the cursor, and a hole of one
-true line or one true token. What was taken out should be complete there, as it is in the unbroken file, and
-what is offered there should be complete in the unbroken file as well; at least it must not leave the block or
-bracket that the hole is in.
+A file gets one break or two some lines above or below the cursor, and a hole of one true line or one true
+token. The true middle should be complete there, as it is in the unbroken file. A completion offered there
+should be complete in the unbroken file as well. At least it must not leave the block or bracket of the hole.
 
-A file that some middle makes valid is not broken elsewhere: it is read as it is, and left out of the tables.
+A file that some middle makes valid is not broken elsewhere. It is read as it is, and left out of the tables.
 
-The files are those of Python's standard library, or of a folder in another language that replay knows.
+The files are those of Python's standard library, or of a folder in another language of `fimlsp replay`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -30,15 +30,12 @@ from rich.table import Table
 
 from fimlsp.datasets.languages.known import LANGUAGES
 from fimlsp.languages.python import python
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 from tests.quotient.corpus import complaint, library_files, read
 
-from .breaks import KINDS, Source, spliced
-from .escapes import escapes
-from .line_breaks import KINDS as LINE_KINDS
-from .line_breaks import LineSource
+from .breaks import KINDS, LINE_KINDS, LineSource, Source, spliced
 
 DISTANCES = range(1, 13)
 FILES = 200
@@ -66,12 +63,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a case; the times are CPU milliseconds, first those of the unbroken file.
+    """The outcome of a case; the times are CPU milliseconds, those of the unbroken file first.
 
-    `verdict` is "complete", "viable" or "dead"; `as_it_is` tells that the contexts connect without any
-    repair; `refused` are completions that the unbroken file would refuse, and those of them that leave the
-    block or a bracket are `strays`, unless they mend one of two breaks. `first_setup` is that of a new file,
-    `setup` that of a file whose unbroken text is known.
+    `verdict` is "complete", "viable" or "dead". `as_it_is` is True if the contexts connect without repair.
+    `refused` are the completions that the unbroken file refuses. Those of them that leave the block or a
+    bracket are `strays`, unless they repair one of two breaks. `first_setup` is the set-up of a new file,
+    `setup` that of a file with a known unbroken text.
     """
 
     case: Case
@@ -86,7 +83,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Breakable:
-    """A language whose files are broken: the language itself, its judge, a file by lines, kinds of breaks."""
+    """A language whose files are broken: grammar, reference parser, lines of a file, and kinds of breaks."""
 
     language: Language
     complaint: Callable[[str], str | None]
@@ -95,7 +92,7 @@ class Breakable:
 
 
 def breakable(name: str) -> Breakable:
-    """The language *name*, as replay calls it."""
+    """The language with this *name* in `fimlsp replay`."""
     if name == "python":
         return Breakable(python(), complaint, Source, tuple(KINDS))
     known = LANGUAGES[name]
@@ -105,7 +102,7 @@ def breakable(name: str) -> Breakable:
 
 
 def cases(path: Path, broken: Breakable, seed: str, breaks: int) -> Iterator[Case]:
-    """Some cases of a file, none if it is of no use: each hole with as many *breaks*."""
+    """Some cases of a file, each a hole with as many *breaks*; none if the file is unsuitable."""
     text = read(path)
     if not 0 < len(text) <= _LARGEST or "\f" in text or "\r" in text or broken.complaint(text) is not None:
         return
@@ -121,7 +118,7 @@ def cases(path: Path, broken: Breakable, seed: str, breaks: int) -> Iterator[Cas
 
 
 def _is_statement(source: Source | LineSource, number: int) -> bool:
-    """Whether a line is a whole indented line of code."""
+    """True if a line is a whole indented line of code."""
     tokens = source.tokens[number]
     return (
         bool(tokens)
@@ -138,10 +135,10 @@ def _case(
     kinds, sides, distances = [], [], []
     for side in rng.sample(("above", "below"), 2)[:breaks]:
         kind = rng.choice(broken.kinds)
-        found = _broken_near(broken, source, number, kind, side, rng)
-        if found is None:
+        near = _broken_near(broken, source, number, kind, side, rng)
+        if near is None:
             return None
-        distance, place, replacement = found
+        distance, place, replacement = near
         lines[place] = "".join(replacement)
         kinds.append(kind)
         sides.append(side)
@@ -166,7 +163,7 @@ def _case(
 def _broken_near(
     broken: Breakable, source: Source | LineSource, number: int, kind: str, side: str, rng: random.Random
 ) -> tuple[int, int, list[str]] | None:
-    """A distance, the line that is that far on the *side* of line *number*, and what it is when broken."""
+    """A distance, the line at that distance on the *side* of line *number*, and its broken form."""
     for distance in rng.sample(DISTANCES, len(DISTANCES)):
         place = number + (distance if side == "below" else -distance)
         if 0 <= place < len(source.lines):
@@ -184,10 +181,10 @@ def _hole(source: Source | LineSource, number: int, rng: random.Random) -> tuple
     return token.start[1], token.end[1], "token"
 
 
-def start_at(document: EditedDocument, cursor: int) -> tuple[State | None, bool]:
-    """What may stand at the *cursor* as an editor asks for it, and whether that took no repair."""
-    found = document.middle(cursor, cursor, may_escape=False)
-    return found.start, not found.relaxed
+def start_at(document: Document, cursor: int) -> tuple[State | None, bool]:
+    """The constraint at the *cursor* as for an editor, and True if it took no repair."""
+    constraint = document.middle(cursor, cursor, may_escape=False)
+    return constraint.start, not constraint.relaxed
 
 
 def first_setups(engine: Engine, case: Case) -> tuple[float, float]:
@@ -202,13 +199,13 @@ def first_setups(engine: Engine, case: Case) -> tuple[float, float]:
 
 def _setup(engine: Engine, left: str, right: str) -> float:
     document, cursor = _document(engine, left, right)
-    begun = process_time()
+    started = process_time()
     start_at(document, cursor)
-    return 1000 * (process_time() - begun)
+    return 1000 * (process_time() - started)
 
 
 def _in_copy_of_process(measure: Callable[[], float]) -> float:
-    """What *measure* returns in a fork of this process."""
+    """The result of *measure* in a fork of this process."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -218,14 +215,14 @@ def _in_copy_of_process(measure: Callable[[], float]) -> float:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as result:
-        found = result.read()
+    with os.fdopen(reading, "rb") as pipe:
+        result = pipe.read()
     os.waitpid(child, 0)
-    return float(found)
+    return float(result)
 
 
 def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outcome:
-    """Feed the true middle, and hold what is offered against the unbroken file."""
+    """Feed the true middle, and check offered completions in the unbroken file."""
     whole, cursor = _document(engine, case.whole_left, case.whole_right)
     start_at(whole, cursor)
     whole, broken = (
@@ -234,7 +231,7 @@ def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outco
     )
     place = len(case.left.encode())
     gc.disable()
-    begun = process_time()
+    started = process_time()
     true_start = start_at(whole, cursor)[0]
     between = process_time()
     start, as_it_is = start_at(broken, place)
@@ -244,13 +241,13 @@ def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outco
     state = start and start.feed(middle)
     verdict = "dead" if state is None else "complete" if state.complete else "viable"
     refused = tuple(_refused(start, true_start, middle)) if start and true_start and not as_it_is else ()
-    setup = 1000 * (between - begun), 1000 * (ended - between)
+    setup = 1000 * (between - started), 1000 * (ended - between)
     return Outcome(
         case,
         verdict,
         as_it_is,
         refused,
-        tuple(each for each in refused if _strays(engine, case, each)),
+        tuple(completion for completion in refused if _strays(engine, case, completion)),
         first_setup,
         setup,
         (_keystroke(whole, cursor), _keystroke(broken, place)),
@@ -258,9 +255,9 @@ def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outco
 
 
 def _strays(engine: Engine, case: Case, middle: str) -> bool:
-    """Whether *middle* leaves the block or a bracket of the hole, and does not mend one of two breaks.
+    """True if *middle* leaves the block or a bracket of the hole, and does not repair one of two breaks.
 
-    It mends one if the file is valid with it once the other is undone.
+    It repairs one if the file with it is valid after the other break is undone.
     """
     if not escapes(case.whole_left, case.middle, middle):
         return False
@@ -274,12 +271,12 @@ def _strays(engine: Engine, case: Case, middle: str) -> bool:
     return True
 
 
-def _document(engine: Engine, left: str, right: str) -> tuple[EditedDocument, int]:
+def _document(engine: Engine, left: str, right: str) -> tuple[Document, int]:
     return engine.document((left + right).encode()), len(left.encode())
 
 
 def _refused(start: State, true_start: State, middle: bytes) -> Iterator[str]:
-    """The completions offered at the beginning and half-way that the unbroken file refuses."""
+    """The completions offered at the start and half-way that the unbroken file refuses."""
     for size in {0, len(middle) // 2}:
         part = middle[:size]
         state, true = start.feed(part), true_start.feed(part)
@@ -291,14 +288,14 @@ def _refused(start: State, true_start: State, middle: bytes) -> Iterator[str]:
             yield (part + offered).decode(errors="replace")
 
 
-def _keystroke(document: EditedDocument, cursor: int) -> float:
-    """The CPU milliseconds of a letter typed at *cursor*, which then asks again; the median of five."""
+def _keystroke(document: Document, cursor: int) -> float:
+    """The CPU milliseconds of a letter typed at *cursor* and the next request; the median of five."""
     times = []
     for typed in range(5):
-        begun = process_time()
+        started = process_time()
         document.edit(cursor + typed, cursor + typed, b"a")
         start_at(document, cursor + typed + 1)
-        times.append(1000 * (process_time() - begun))
+        times.append(1000 * (process_time() - started))
     document.edit(cursor, cursor + 5, b"")
     return median(times)
 
@@ -310,9 +307,9 @@ def _judged(path: Path, language: str, seed: str, breaks: int) -> list[Outcome]:
     global _engine
     broken = breakable(language)
     _engine = _engine or Engine(broken.language)
-    found = list(cases(path, broken, seed, breaks))
-    first = [first_setups(_engine, case) for case in found]
-    return [judge(_engine, case, setups) for case, setups in zip(found, first, strict=True)]
+    of_file = list(cases(path, broken, seed, breaks))
+    first = [first_setups(_engine, case) for case in of_file]
+    return [judge(_engine, case, setups) for case, setups in zip(of_file, first, strict=True)]
 
 
 def files_in(folder: Path, language: str, count: int, seed: int) -> list[Path]:
@@ -338,13 +335,13 @@ def run(
     paths = files_in(folder, language, files, seed) if folder else library_files(files, seed)
     paths = [path for path in paths if "bad" not in path.name]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        found = pool.map(partial(_judged, language=language, seed=str(seed), breaks=breaks), paths)
-        outcomes = [outcome for part in found for outcome in part]
+        parts = pool.map(partial(_judged, language=language, seed=str(seed), breaks=breaks), paths)
+        outcomes = [outcome for part in parts for outcome in part]
     broken = [outcome for outcome in outcomes if not outcome.as_it_is]
     console.print(
         f"{language}, seed {seed}, {len(paths)} files, {len(broken)} broken ones with {breaks} breaks each"
     )
-    console.print(_said_of_valid([outcome for outcome in outcomes if outcome.as_it_is]))
+    console.print(_line_on_valid([outcome for outcome in outcomes if outcome.as_it_is]))
     for name, key in _GROUPS.items():
         console.print(_table(name, key, broken))
     _print_times(console, broken)
@@ -387,7 +384,7 @@ def _table(name: str, key: Callable[[Outcome], str], outcomes: Sequence[Outcome]
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[key(outcome)].append(outcome)
-    for group in (*sorted(groups, key=lambda each: (len(each), each)), "all"):
+    for group in (*sorted(groups, key=lambda key: (len(key), key)), "all"):
         table.add_row(group, *_row(groups.get(group) or list(outcomes)))
     return table
 
@@ -401,11 +398,11 @@ def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield str(sum(bool(outcome.strays) for outcome in outcomes))
 
 
-def _said_of_valid(outcomes: Sequence[Outcome]) -> str:
-    """How many cases are left out of the tables because some middle makes the file valid as it is."""
+def _line_on_valid(outcomes: Sequence[Outcome]) -> str:
+    """The number of cases left out of the tables because some middle makes the file valid as it is."""
     verdicts = Counter(outcome.verdict for outcome in outcomes)
-    told = ", ".join(f"{verdict} {number}" for verdict, number in sorted(verdicts.items()))
-    return f"{len(outcomes)} more are valid with some middle and read as they are: {told or 'none'}"
+    counts = ", ".join(f"{verdict} {number}" for verdict, number in sorted(verdicts.items()))
+    return f"{len(outcomes)} more are valid with some middle and read as they are: {counts or 'none'}"
 
 
 def _print_times(console: Console, outcomes: Sequence[Outcome]) -> None:
@@ -425,3 +422,45 @@ def _print_times(console: Console, outcomes: Sequence[Outcome]) -> None:
     ):
         ranked = sorted(values)
         console.print(f"{name}: median {median(ranked):.2f}, p90 {ranked[len(ranked) * 9 // 10]:.2f}")
+
+
+_STRING = r"(?s:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z))|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?"
+_LEXEME = re.compile(
+    rf"(?P<quiet>{_STRING}|#[^\n]*|\\\n)|(?P<opens>[(\[{{])|(?P<closes>[)\]}}])|(?P<line>\n)"
+)
+_INDENTATION = re.compile(r"[ \t]*(?=[^\s#])")
+
+
+def escapes(left: str, middle: str, completion: str) -> bool:
+    """True if *completion* leaves a bracket or block in which the true *middle* after *left* stays."""
+    depth = sum(step for _, step in _steps(left))
+    if _closed(completion) > _closed(middle):
+        return True
+    start = left.rfind("\n") + 1
+    line = (left + middle)[start:]
+    column = len(line) - len(line.lstrip(" \t"))
+    return any(indentation < column for indentation in _indentations(completion, depth))
+
+
+def _steps(text: str) -> Iterator[tuple[int, int]]:
+    """The offsets of brackets outside strings and comments, each with 1 or -1; of line ends, with 0."""
+    for lexeme in _LEXEME.finditer(text):
+        if lexeme.lastgroup != "quiet":
+            yield lexeme.end(), {"opens": 1, "closes": -1, "line": 0}[lexeme.lastgroup or ""]
+
+
+def _closed(text: str) -> int:
+    """The number of brackets that *text* closes without opening them."""
+    depth = closed = 0
+    for _, step in _steps(text):
+        depth += step
+        closed = max(closed, -depth)
+    return closed
+
+
+def _indentations(text: str, depth: int) -> Iterator[int]:
+    """The indentation of each line of code that starts in *text*, which starts within *depth* brackets."""
+    for end, step in _steps(text):
+        depth += step
+        if not step and depth <= 0 and (margin := _INDENTATION.match(text, end)):
+            yield len(margin.group())

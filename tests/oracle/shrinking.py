@@ -14,23 +14,23 @@ _PARTS = ("left", "right", "middle")
 _SHORT = 40
 
 
-def shrunk(bench: Bench, found: Disagreement) -> Disagreement:
-    """A disagreement like *found* from which no byte can be left out, or the best one in bounded time.
+def shrunk(bench: Bench, disagreement: Disagreement) -> Disagreement:
+    """A disagreement like *disagreement* from which no byte can be left out, or the best one in bounded time.
 
-    One that cannot be repeated on its own depends on what was asked before; it is given back as it is.
+    One that cannot be repeated on its own depends on earlier requests; it is returned unchanged.
     """
-    again = broken(found.law, bench, found.case)
+    again = broken(disagreement.law, bench, disagreement.case)
     if again is None:
-        return found
+        return disagreement
     shrinker = _Shrinker(bench, again)
     shrinker.run()
-    return shrinker.best.found_in(found.construct, found.seed, found.origin)
+    return shrinker.best.found_in(disagreement.construct, disagreement.seed, disagreement.origin)
 
 
 class _Shrinker:
-    def __init__(self, bench: Bench, found: Disagreement) -> None:
+    def __init__(self, bench: Bench, disagreement: Disagreement) -> None:
         self.bench = bench
-        self.best = found
+        self.best = disagreement
         self.deadline = process_time() + _SECONDS
 
     def run(self) -> None:
@@ -51,7 +51,7 @@ class _Shrinker:
         return progress
 
     def _take(self, case: Case) -> bool:
-        """Go on with *case* if it is as bad."""
+        """Continue with *case* if it breaks the law in the same way."""
         if process_time() > self.deadline:
             return False
         again = broken(self.best.law, self.bench, case)

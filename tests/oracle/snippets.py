@@ -13,14 +13,14 @@ from pathlib import Path
 
 from fimlsp.lexing.automata.cached_files import cache_folder
 
-from . import judge
+from . import cpython
 from .interpreters import Interpreter
 from .laws import construct_of
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """The bytes of a file, where they are from, and what CPython says: its message, None if it is valid."""
+    """The bytes of a file, their origin, and CPython's message; None if they are valid."""
 
     data: bytes
     origin: str
@@ -29,7 +29,7 @@ class Snippet:
 
     @property
     def constructs(self) -> tuple[str, ...]:
-        """What it is counted under: the kinds of its syntax nodes, or what CPython says against it."""
+        """The constructs under which it is counted: the kinds of its syntax nodes, or CPython's message."""
         return self.kinds if self.message is None else (construct_of(self.message),)
 
 
@@ -52,7 +52,7 @@ def harvest_program() -> Path:
 def _stored(python: Interpreter) -> Path:
     exact = python.output("-c", "import sys; print(sys.version)")
     made_by = hashlib.sha256(exact.encode())
-    for program in (harvest_program(), Path(judge.__file__)):
+    for program in (harvest_program(), Path(cpython.__file__)):
         made_by.update(program.read_bytes())
     return cache_folder() / "oracle" / f"{made_by.hexdigest()[:20]}.jsonl"
 
@@ -60,17 +60,17 @@ def _stored(python: Interpreter) -> Path:
 def _read(path: Path) -> Iterator[Snippet]:
     with path.open(encoding="ascii") as file:
         for line in file:
-            found = json.loads(line)
-            data = found["source"].encode("utf-8", "surrogateescape")
-            yield Snippet(data, found["origin"], found["message"], tuple(found["kinds"]))
+            row = json.loads(line)
+            data = row["source"].encode("utf-8", "surrogateescape")
+            yield Snippet(data, row["origin"], row["message"], tuple(row["kinds"]))
 
 
-def sample(found: list[Snippet], limit: int, rng: random.Random) -> list[Snippet]:
+def sample(snippets: list[Snippet], limit: int, rng: random.Random) -> list[Snippet]:
     """*limit* of them, half of them invalid and of as many messages as possible; all if there are fewer."""
-    if limit >= len(found):
-        return found
-    valid = [snippet for snippet in found if snippet.message is None]
-    chosen = _by_message([snippet for snippet in found if snippet.message is not None], limit // 2, rng)
+    if limit >= len(snippets):
+        return snippets
+    valid = [snippet for snippet in snippets if snippet.message is None]
+    chosen = _by_message([snippet for snippet in snippets if snippet.message is not None], limit // 2, rng)
     return chosen + rng.sample(valid, min(len(valid), limit - len(chosen)))
 
 

@@ -12,10 +12,9 @@ from itertools import count
 
 from fimlsp.quotient.states.grammar_state import GrammarState
 
-from .bench import Worker
+from .bench import Tally, Worker
+from .cpython import VALID
 from .cuts import KINDS, cut
-from .dressing import dressed
-from .judge import VALID
 from .laws import (
     ENGINE_ERRORS,
     Case,
@@ -29,12 +28,10 @@ from .laws import (
     raised,
     relaxed_completion_fails,
 )
-from .mutations import mutant
+from .mutations import dressed, mutant
 from .sampling import Texts
 from .snippets import Snippet
-from .tally import Tally
-from .vocabulary import ALPHABETS
-from .walks import walk
+from .vocabulary import ALPHABETS, GROUPS
 
 _DERIVATIONS = 12
 _MUTANTS = 10
@@ -56,7 +53,7 @@ class Soundness:
     texts: tuple[bytes, ...]
 
     def run(self, worker: Worker) -> Tally:
-        """What is wrong with what was made of them."""
+        """The disagreements about the texts made of them."""
         rng = random.Random(self.seed)
         checks = _Checks(worker, self.seed, rng)
         judged = worker.judged
@@ -84,7 +81,7 @@ class ShortTexts:
     seed: str
 
     def run(self, worker: Worker) -> Tally:
-        """What is wrong with them."""
+        """The disagreements about them."""
         rng = random.Random(self.seed)
         checks = _Checks(worker, self.seed, rng)
         judged = worker.judged
@@ -168,24 +165,28 @@ class _Checks:
 
     def _judge(self, case: Case, start: GrammarState | None, construct: str) -> None:
         verdict = self.worker.judge(case.whole)
-        found = answer_differs(case, start, verdict)
-        self._count(construct, found)
-        if found is None and verdict.kind == VALID and self.rng.random() < _FED_BYTE_BY_BYTE:
+        disagreement = answer_differs(case, start, verdict)
+        self._count(construct, disagreement)
+        if disagreement is None and verdict.kind == VALID and self.rng.random() < _FED_BYTE_BY_BYTE:
             self._count("prefixes", guarded("prefixes", case, lambda: prefix_dies(case, start)))
 
     def _complete(self, case: Case, start: GrammarState | None) -> None:
-        found = guarded(
+        disagreement = guarded(
             "completion", case, lambda: completion_fails(self.worker, case, fed(start, case.middle))
         )
-        self._count("completion", found)
+        self._count("completion", disagreement)
 
-    def _count(self, construct: str, found: Disagreement | None) -> None:
-        self.worker.count(self.tally, [construct], found and found.found_in(construct, self.seed, ""))
+    def _count(self, construct: str, disagreement: Disagreement | None) -> None:
+        self.worker.count(
+            self.tally, [construct], disagreement and disagreement.found_in(construct, self.seed, "")
+        )
 
 
-def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness | ShortTexts]:
+def tasks(snippets: list[Snippet], seed: int) -> Iterator[Soundness | ShortTexts]:
     """Tasks without end, by turns about snippets, half of them with blocks, derivations and short texts."""
-    valid = [snippet.data for snippet in found if snippet.message is None and len(snippet.data) <= _LONGEST]
+    valid = [
+        snippet.data for snippet in snippets if snippet.message is None and len(snippet.data) <= _LONGEST
+    ]
     blocks = [data for data in valid if b":\n" in data] or valid
     for index in count():
         name = f"{seed} {index}"
@@ -196,3 +197,30 @@ def tasks(found: list[Snippet], seed: int) -> Iterator[Soundness | ShortTexts]:
             yield Soundness(name, tuple(rng.choices(valid, k=6) + rng.choices(blocks, k=6)))
         else:
             yield Soundness(name, ())
+
+
+_STEPS = 8
+_TRIES = 6
+_SHARE_OF_REFUSED = 0.3
+_GROUPS = tuple(GROUPS.values())
+
+
+def walk(start: GrammarState | None, middle: bytes, rng: random.Random) -> Iterator[bytes]:
+    """Middles: a beginning of *middle*, then piece after piece, and some refused ones."""
+    text = middle[: rng.randrange(len(middle) + 1)]
+    state = fed(start, text)
+    for _ in range(_STEPS if state is not None else 0):
+        for _ in range(_TRIES):
+            piece = _piece(rng)
+            following = fed(state, piece)
+            if following is not None or rng.random() < _SHARE_OF_REFUSED:
+                yield text + piece
+            if following is not None:
+                text, state = text + piece, following
+                break
+
+
+def _piece(rng: random.Random) -> bytes:
+    if rng.random() < 0.05:
+        return bytes((rng.randrange(1, 256),))
+    return rng.choice(rng.choice(_GROUPS))

@@ -1,4 +1,4 @@
-"""A small seeded part of each suite, and whether the suites would notice a fault."""
+"""A small seeded part of each suite, and proof that the suites notice a fault."""
 
 import ast
 import random
@@ -12,16 +12,15 @@ from fimlsp.quotient.engine import Engine
 from tests.quotient.corpus import complaint
 
 from . import completeness, masks, recovery, soundness, typing_replay
-from .bench import Worker
+from .bench import Tally, Worker
 from .breaks import KINDS
 from .conformance import Conformance
-from .escapes import escapes
-from .judge import INVALID, LIMIT, VALID, Verdict, verdict
+from .cpython import INVALID, LIMIT, VALID, Verdict, verdict
 from .known import stale
 from .laws import LAWS, Bench, Case, broken
+from .recovery import escapes
 from .shrinking import shrunk
 from .snippets import Snippet
-from .tally import Tally
 
 RUNNING = "{}.{}".format(*sys.version_info)
 PYTHON = recovery.breakable("python")
@@ -49,7 +48,7 @@ def worker() -> Worker:
 
 
 def together(tasks) -> Tally:
-    """What all *tasks* find."""
+    """The tally of all *tasks*."""
     tally = Tally()
     for task in tasks:
         tally.include(task.run(worker()))
@@ -57,7 +56,7 @@ def together(tasks) -> Tally:
 
 
 class Liar(Bench):
-    """CPython as it would be if it took no semicolons and all dollars."""
+    """A CPython that refuses semicolons and accepts dollars."""
 
     def __init__(self) -> None:
         super().__init__(worker().engine, lambda texts: [self._say(text) for text in texts])
@@ -85,9 +84,9 @@ def test_verdicts(data, kind):
 def test_faults_are_noticed_and_shrunk(law, case):
     liar = Liar()
     assert broken(law, worker(), case) is None or b"$" in case.whole
-    found = broken(law, liar, case)
-    assert found is not None
-    small = shrunk(liar, found).case
+    disagreement = broken(law, liar, case)
+    assert disagreement is not None
+    small = shrunk(liar, disagreement).case
     assert len(small.whole) <= 3
     assert broken(law, liar, small) is not None
 
@@ -148,30 +147,30 @@ def test_what_leaves_a_block_or_bracket(text, completion, leaves):
 def test_recovery():
     """Each case is broken, and is not without its breaks; the unbroken file has the same hole."""
     paths = [Path(ast.__file__).parent / name for name in ("bisect.py", "textwrap.py", "heapq.py")]
-    found = [
+    cases = [
         case for breaks in (1, 2) for path in paths for case in recovery.cases(path, PYTHON, "1", breaks)
     ]
-    for case in found:
+    for case in cases:
         assert complaint(case.whole_left + case.middle + case.whole_right) is None
         assert complaint(case.left + case.middle + case.right) is not None
-    assert {kind for case in found for kind in case.kinds} <= set(KINDS)
-    outcomes = [recovery.judge(worker().engine, case, (1, 1)) for case in found]
+    assert {kind for case in cases for kind in case.kinds} <= set(KINDS)
+    outcomes = [recovery.judge(worker().engine, case, (1, 1)) for case in cases]
     assert {outcome.verdict for outcome in outcomes} >= {"complete"}
     assert len(outcomes) > 10
 
 
 def test_recovery_of_lua():
-    """As above, with the judge and the tokens of another language."""
-    pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
+    """As above, with the reference parser and the tokens of another language."""
+    pytest.importorskip("lupa", reason="Lua's reference parser: pip install lupa")
     lua = recovery.breakable("lua")
     path = Path(__file__).parents[2] / "editors/neovim/lua/fimlsp/init.lua"
-    found = [case for breaks in (1, 2) for case in recovery.cases(path, lua, "1", breaks)]
-    assert len(found) > 5
-    for case in found:
+    cases = [case for breaks in (1, 2) for case in recovery.cases(path, lua, "1", breaks)]
+    assert len(cases) > 5
+    for case in cases:
         assert lua.complaint(case.whole_left + case.middle + case.whole_right) is None
         assert lua.complaint(case.left + case.middle + case.right) is not None
     engine = Engine(lua.language)
-    assert "complete" in {recovery.judge(engine, case, (1, 1)).verdict for case in found}
+    assert "complete" in {recovery.judge(engine, case, (1, 1)).verdict for case in cases}
 
 
 def test_typing():
@@ -179,8 +178,8 @@ def test_typing():
     lines = list(typing_replay.lines(Path(ast.__file__).parent / "textwrap.py", 1))
     assert lines
     for line in lines:
-        found = typing_replay.replay(worker().engine, line)
-        repaired = found.repaired.verdicts
+        result = typing_replay.replay(worker().engine, line)
+        repaired = result.repaired.verdicts
         assert 10 * repaired["complete"] >= 9 * sum(repaired.values())
 
 
@@ -189,10 +188,10 @@ def test_known_differences_still_differ():
 
 
 def test_some_masks_allow_what_feeding_allows():
-    for found in masks.judged(4, 300_000):
-        assert not found.wrong
-    assert found.verdicts >= 300_000
-    languages, directions = zip(*(name.split(", ") for name in found.by_language), strict=True)
+    for results in masks.judged(4, 300_000):
+        assert not results.wrong
+    assert results.verdicts >= 300_000
+    languages, directions = zip(*(name.split(", ") for name in results.by_language), strict=True)
     assert {*languages} == {*masks.LANGUAGES}
     assert len({*directions}) == 2
 
@@ -203,6 +202,6 @@ def test_a_wrong_bit_of_a_mask_is_seen(monkeypatch):
     allowed = place.state.allowed_texts(vocabulary).copy()
     allowed[7] = not allowed[7]
     monkeypatch.setattr(type(place.state), "allowed_texts", lambda *_: allowed)
-    found = masks.Judged()
-    masks.judge(found, place, vocabulary)
-    assert [text for _, text, _ in found.wrong] == [vocabulary.texts[7]]
+    results = masks.Judged()
+    masks.judge(results, place, vocabulary)
+    assert [text for _, text, _ in results.wrong] == [vocabulary.texts[7]]

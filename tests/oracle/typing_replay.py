@@ -1,12 +1,12 @@
-"""Replays how functions are typed: what is offered after a half-written line, and after a whole one.
+"""Replays the typing of functions: completions after a half-written line, and after the whole line.
 
 The lines of a function are added one by one, each typed character by character. The line before is left
-half-written, and nothing of the function follows yet. Beside it, the same is typed after the whole line. At
-each character where the rest of the true line is complete after the whole line, it should be complete after
-the half-written one too, and what is offered should be the same.
+half-written, and nothing of the function follows yet. For comparison, the same is typed after the whole line.
+At some characters the rest of the true line is complete after the whole line. There it should be complete
+after the half-written line too, and the offered completion should be the same.
 
-A half-written line may be one that the line being typed can still finish, such as an open call. Then some
-middle makes the file valid, it is read as it is, and counted apart.
+The line being typed may still finish a half-written line, such as an open call. Then some middle makes the
+file valid. It is read as it is, and counted separately.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rich.table import Table
 from fimlsp import DecodeSettings, complete_many, load_model
 from fimlsp.languages.python import python
 from fimlsp.models.loading import FimModel
-from fimlsp.quotient.engine import EditedDocument, Engine
+from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.states.protocol import State
 from tests.quotient.corpus import complaint, library_files, parsed, read
 
@@ -42,7 +42,7 @@ _SETTINGS = DecodeSettings(tokens=16)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line to be typed: what stands before it, whole and with the last line half-written, and after it."""
+    """A line to be typed, with the text before it, whole and with a half-written last line, and after it."""
 
     whole: str
     half: str
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass
 class Count:
-    """What was found: of characters read in one way the verdicts, and how often the same is offered."""
+    """The verdicts for characters read in one way, and the number of equal and of fitting completions."""
 
     verdicts: Counter[str] = field(default_factory=Counter)
     same: int = 0
@@ -61,7 +61,7 @@ class Count:
     whole_times: list[float] = field(default_factory=list)
 
     def include(self, other: Count) -> None:
-        """Add what *other* found."""
+        """Add the counts of *other*."""
         self.verdicts += other.verdicts
         self.same += other.same
         self.fits += other.fits
@@ -70,7 +70,7 @@ class Count:
 
 
 @dataclass
-class Found:
+class Replayed:
     """The counts of files that were repaired and of those read as they are, and pairs of suggestions."""
 
     repaired: Count = field(default_factory=Count)
@@ -79,7 +79,7 @@ class Found:
 
 
 def lines(path: Path, seed: int) -> Iterator[Line]:
-    """Some lines of the functions of a file, none if it is of no use."""
+    """Some lines of the functions of a file; none if the file is unsuitable."""
     text = read(path)
     if not 0 < len(text) <= _LARGEST or complaint(text) is not None or "\f" in text or "\r" in text:
         return
@@ -103,19 +103,19 @@ def lines(path: Path, seed: int) -> Iterator[Line]:
 
 
 def _pairs(node: ast.AST) -> Iterator[tuple[int, int, int]]:
-    """The lines of two simple statements that follow each other, and where their function ends."""
+    """The lines of two simple statements that follow each other, and the end of their function."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return
-    simple = [each for each in ast.walk(node) if isinstance(each, ast.stmt) and not hasattr(each, "body")]
-    simple.sort(key=lambda each: each.lineno)
+    simple = [part for part in ast.walk(node) if isinstance(part, ast.stmt) and not hasattr(part, "body")]
+    simple.sort(key=lambda statement: statement.lineno)
     for first, second in pairwise(simple):
         if first.lineno == first.end_lineno and first.lineno < second.lineno == second.end_lineno:
             yield first.lineno - 1, second.lineno - 1, node.end_lineno or second.lineno
 
 
-def replay(engine: Engine, line: Line) -> Found:
+def replay(engine: Engine, line: Line) -> Replayed:
     """Type *line* after both texts."""
-    found = Found()
+    result = Replayed()
     documents = [engine.document((above + line.after).encode()) for above in (line.whole, line.half)]
     cursors = [len(above.encode()) for above in (line.whole, line.half)]
     for size in range(len(line.code)):
@@ -123,22 +123,22 @@ def replay(engine: Engine, line: Line) -> Found:
         times, repaired = [], False
         for document, cursor in zip(documents, cursors, strict=True):
             typed = len(line.code[:size].encode())
-            begun = process_time()
+            started = process_time()
             if size:
                 before = len(line.code[: size - 1].encode())
                 document.edit(cursor + before, cursor + before, line.code[size - 1].encode())
             constraint = document.middle(cursor + typed, cursor + typed, may_escape=False)
-            times.append(1000 * (process_time() - begun))
+            times.append(1000 * (process_time() - started))
             starts.append(constraint.start)
             repaired = bool(constraint.relaxed)
         whole, half = starts
         rest = line.code[size:].encode()
         if whole is not None and _verdict(whole, rest) == "complete":
-            count = found.repaired if repaired else found.as_it_is
+            count = result.repaired if repaired else result.as_it_is
             _compare(count, whole, half, rest)
             count.whole_times.append(times[0])
             count.times.append(times[1])
-    return found
+    return result
 
 
 def _compare(count: Count, whole: State, half: State | None, rest: bytes) -> None:
@@ -154,12 +154,12 @@ def _verdict(state: State | None, middle: bytes) -> str:
 
 
 def suggestions(engine: Engine, line: Line, rng: random.Random) -> tuple[str, str] | None:
-    """What the bundled model suggests at one place of *line*, after the whole and the half-written one."""
+    """The bundled model's suggestions within *line*, after the whole and the half-written line before it."""
     size = rng.randrange(len(line.code))
     texts = []
     for above in (line.whole, line.half):
         left, right = (above + line.code[:size]).encode(), line.after.encode()
-        document: EditedDocument = engine.document(left + right)
+        document: Document = engine.document(left + right)
         start = document.middle(len(left), len(left), may_escape=False).start
         if start is None:
             return None
@@ -178,16 +178,16 @@ def _engine() -> Engine:
     return Engine(python())
 
 
-def _replayed(path: Path, seed: int, suggest: bool) -> Found:
-    found = Found()
+def _replayed(path: Path, seed: int, suggest: bool) -> Replayed:
+    result = Replayed()
     for line in lines(path, seed):
         part = replay(_engine(), line)
-        found.repaired.include(part.repaired)
-        found.as_it_is.include(part.as_it_is)
+        result.repaired.include(part.repaired)
+        result.as_it_is.include(part.as_it_is)
         if suggest:
             pair = suggestions(_engine(), line, random.Random(seed))
-            found.suggested += [] if pair is None else [pair]
-    return found
+            result.suggested += [] if pair is None else [pair]
+    return result
 
 
 def run(console: Console, seed: int, files: int, workers: int, suggestions_from: int) -> None:

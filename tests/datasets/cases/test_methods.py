@@ -1,4 +1,4 @@
-"""What each method makes of the same predictions, on files with a marked hole."""
+"""The answers of each method from the same predictions, in files with a marked hole."""
 
 import ast
 
@@ -6,12 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fimlsp.datasets.cases.bench import Bench, BenchSettings
-from fimlsp.datasets.cases.case import Case
-from fimlsp.datasets.cases.methods import checked_stops, decode
-from fimlsp.datasets.cases.shared_steps import SharedSteps
-from fimlsp.datasets.cases.stops import stops_of, whole_text
-from fimlsp.datasets.languages.known import PYTHON
+from fimlsp.datasets.cases.bench import Bench, BenchSettings, SharedSteps
+from fimlsp.datasets.cases.methods import (
+    Case,
+    checked_stops,
+    decode,
+    edit_similarity,
+    first_line,
+    is_one_line,
+    stops_of,
+    whole_text,
+)
+from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.quotient.engine import Engine
 
@@ -248,3 +254,18 @@ def test_an_error_in_a_case_is_its_result(monkeypatch):
     assert result.crash.startswith("RuntimeError: broken (test_methods.py:")
     assert result.attempts == {}
     assert "in fail" in result.traceback
+
+
+@pytest.mark.parametrize(
+    ("text", "truth", "similarity"),
+    [("cat", "cart", 0.75), ("", "", 1.0), ("a", "", 0.0), ("ab", "ba", 0.0), ("abc", "abd", 2 / 3)],
+)
+def test_edit_similarity(text, truth, similarity):
+    assert edit_similarity(text, truth) == pytest.approx(similarity)
+    assert edit_similarity(truth, text) == pytest.approx(similarity)
+
+
+@pytest.mark.parametrize(("text", "line"), [("a", "a"), ("a\nb", "a"), ("\nb", ""), ("", "")])
+def test_first_line(text, line):
+    assert first_line(text) == line
+    assert is_one_line(text) == (text == line)

@@ -1,9 +1,9 @@
-"""What replay must reach on real files, with a model that knows something and with one that knows nothing."""
+"""The success of replay on real files, with a trained model and with random weights."""
 
 import pytest
 
 from fimlsp.datasets.cases.bench import Bench, BenchSettings
-from fimlsp.datasets.cuts.selection import Selection, Task, limited
+from fimlsp.datasets.cuts.selection import FileCases, Selection, limited
 
 from ...models.tiny_checkpoints import FIMLSP, byte_tokenizer, llama, write_checkpoint
 
@@ -24,7 +24,10 @@ def test_every_case_connects_with_steering_and_nothing_wrong_is_accepted(weights
     bench = Bench(BenchSettings(random_weights(tmp_path) if weights == "random" else None, "cpu", TOKENS))
     selected = limited(iter(Selection(("stdlib",), per_file=2, files=range(0, 1 << 62, 17))), CASES)
     results = [
-        bench.run(task.file, record) for task in selected if isinstance(task, Task) for record in task.records
+        bench.run(task.file, record)
+        for task in selected
+        if isinstance(task, FileCases)
+        for record in task.records
     ]
     assert len(results) == CASES
     assert [result.crash for result in results if result.crash] == []

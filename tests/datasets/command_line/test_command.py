@@ -5,7 +5,10 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
+from fimlsp.datasets.cases.result import Attempt
+from fimlsp.datasets.command_line.case_commands import CasePrinter
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.datasets.command_line.options import KINDS, LANGUAGES
 from fimlsp.datasets.cuts.strategies import STRATEGIES
@@ -61,7 +64,7 @@ def test_a_run_from_cuts_to_report(folder):
 def check_show(record):
     shown = call("show", record["case"], "--out", "out")
     assert shown.exit_code == 0, shown.output
-    assert "what was cut out" in shown.output
+    assert "the truth" in shown.output
     truth = SOURCE["good.py"][record["start"] : record["end"]]
     assert f"⟦{truth}⟧" in shown.output
     assert shown.output.count("constrained") >= 4
@@ -84,17 +87,17 @@ def check_saved(folder, rows):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (["nowhere", "--out", "out"], "There is no nowhere; give a shard, a folder"),
+        (["nowhere", "--out", "out"], "Cannot find nowhere. Give a shard, a folder"),
         (["src", "--out", "out", "--cuts", "line,word"], "'word' is not one of boundary, randspan"),
         (["src", "--out", "out", "--shard", "3/2"], "'3/2' is not I/N"),
         (["src", "--out", "out", "--files", "1:x"], "'1:x' is not START:STOP"),
         (["src", "--out", "out", "--files", "1"], "'1' is not START:STOP"),
         (["src", "--out", "out", "--files", "0:9:0"], "'0:9:0' is not START:STOP"),
-        (["src", "--out", "out", "--model", "./none"], "neither a folder nor a hub name"),
+        (["src", "--out", "out", "--model", "./none"], "Cannot find a model"),
         (["src", "--out", "out", "--tokens", "5000"], "ask for fewer"),
-        (["src", "--out", "out", "--cases", "src/bad.py"], "line 1 of bad.py is no case"),
+        (["src", "--out", "out", "--cases", "src/bad.py"], "line 1 of bad.py is not a case"),
         (["show", "line-1-1", "--out", "src"], "holds no run"),
         (["report", "src", "--out", "out"], "holds no run"),
         (["src", "--out", "src/good.py"], "is a file"),
@@ -105,10 +108,10 @@ def check_saved(folder, rows):
     ids=lambda part: " ".join(part)[:40] if isinstance(part, list) else "",
 )  # fmt: skip
 @pytest.mark.usefixtures("folder")
-def test_what_cannot_be_done_is_said_in_a_sentence(arguments, told):
+def test_errors_are_one_sentence(arguments, message):
     done = call(*arguments)
     assert done.exit_code in (1, 2)
-    assert told in re.sub(r"\s+", " ", done.output)
+    assert message in re.sub(r"\s+", " ", done.output)
     assert "Traceback" not in done.output
 
 
@@ -134,7 +137,7 @@ def test_a_run_in_another_language(folder):
     assert "compiler" not in report
     shown = call("show", rows[0]["record"]["case"], "--out", "out")
     assert shown.exit_code == 0, shown.output
-    assert "what was cut out" in shown.output
+    assert "the truth" in shown.output
 
 
 def test_the_options_name_what_there_is():
@@ -171,14 +174,35 @@ def test_files_in_a_grammar_of_the_users_own(folder):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (["--start", "x"], "are of --grammar"),
+        (["--start", "x"], "need --grammar"),
         (["--grammar", "bad.lark"], "bad.lark cannot be read: Unclosed parenthesis, at line 1"),
     ],
 )
-def test_what_is_wrong_with_a_grammar_is_said(folder, arguments, told):
+def test_errors_of_a_grammar_are_reported(folder, arguments, message):
     (folder / "bad.lark").write_text("start: (\n")
     result = call("src", *arguments, "--out", "out")
     assert result.exit_code
-    assert told in result.output
+    assert message in result.output
+
+
+ANSWERS = [
+    (Attempt(ok=True, text="b", tokens=3, rejected=1), "with steering: parses, 3 tokens, 1 refused", "⟦b⟧"),
+    (
+        Attempt(ok=True, text="a=1, a=2", compile_error="keyword argument repeated"),
+        "with steering: parses, but does not compile (keyword argument repeated)",
+        "f(⟦a=1, a=2⟧)",
+    ),
+    (Attempt(ok=False, text=")", cause="does not parse"), "with steering: does not parse", "f(⟦)⟧)"),
+    (Attempt(ok=False, text=None, cause="ran out of tokens"), "with steering: ran out of tokens", ""),
+]
+
+
+@pytest.mark.parametrize(("attempt", "verdict", "shown"), ANSWERS)
+def test_answers(attempt, verdict, shown):
+    console = Console(width=100)
+    with console.capture() as printed:
+        CasePrinter("x = 1\nf(", ")\n", "python", console).print_attempt("steered", attempt)
+    assert verdict in printed.get()
+    assert shown in printed.get()

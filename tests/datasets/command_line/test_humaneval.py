@@ -6,10 +6,9 @@ from click.testing import CliRunner
 
 from fimlsp.datasets.command_line import humaneval_command
 from fimlsp.datasets.command_line.command import replay
-from fimlsp.datasets.programs.run import read_run
-from fimlsp.datasets.programs.writing import end_of_answer
+from fimlsp.datasets.programs.run import end_of_answer, read_run
 from fimlsp.languages.python import python
-from fimlsp.models.decoding.unconstrained import Unconstrained
+from fimlsp.models.decoding.settings import Unconstrained
 from fimlsp.quotient.engine import Engine
 
 PROBLEM = {
@@ -32,8 +31,8 @@ def test_answers_are_written_tested_and_reported(tmp_path):
     assert run(tmp_path / "a", *options).exit_code == 0
     answers = read_run(tmp_path / "a")
     assert len(answers) == 2 * (2 * 2 + 3 * 2)
-    assert all(not each.written.fault for each in answers if each.method == "constrained")
-    assert all(each.outcome == "failed" for each in answers if each.written.fault)
+    assert all(not answer.written.fault for answer in answers if answer.method == "constrained")
+    assert all(answer.outcome == "failed" for answer in answers if answer.written.fault)
     report = (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
     for words in ("## From left to right", "pass@1", "| random-span | constrained | 2 |", "75.1 %"):
         assert words in report
@@ -43,15 +42,15 @@ def test_answers_are_written_tested_and_reported(tmp_path):
     assert "holds a run with another configuration" in run(tmp_path / "a", "--limit", 1).output
 
 
-def test_problems_of_ones_own(tmp_path):
+def test_own_problems(tmp_path):
     (tmp_path / "own.jsonl").write_text(json.dumps(PROBLEM) + "\n", encoding="utf-8")
     options = "--problems", tmp_path / "own.jsonl", "--forms", "single-line", "--samples", 1
     result = run(tmp_path / "a", *options)
     assert result.exit_code == 0, result.output
-    assert {each.form for each in read_run(tmp_path / "a")} == {"single-line"}
+    assert {answer.form for answer in read_run(tmp_path / "a")} == {"single-line"}
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path, monkeypatch):
+def test_errors_are_one_sentence(tmp_path, monkeypatch):
     assert "'a' is not one of left-to-right" in run(tmp_path / "a", "--forms", "a").output
     (tmp_path / "own.jsonl").write_text("{}\n", encoding="utf-8")
     assert "has no 'task_id'" in run(tmp_path / "a", "--problems", tmp_path / "own.jsonl").output
@@ -60,8 +59,8 @@ def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path, monkeypatch):
 
 
 def end(text, start):
-    at = end_of_answer(text.encode(), "python", start)
-    return None if at is None else text[:at]
+    position = end_of_answer(text.encode(), "python", start)
+    return None if position is None else text[:position]
 
 
 def test_an_answer_ends_with_its_function():

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fimlsp.datasets.cuts.cut_record import CutRecord, make_cuts
+from fimlsp.datasets.cuts.selection import CutRecord, make_cuts
+from fimlsp.datasets.cuts.source_file import Excluded, SourceFile
 from fimlsp.datasets.cuts.strategies import STRATEGIES, Cut, boundary, paper_boundary, randspan
-from fimlsp.datasets.languages.known import JSON, PYTHON
-from fimlsp.datasets.languages.tokens.python_tokens import (
+from fimlsp.datasets.languages.json import JSON
+from fimlsp.datasets.languages.python import (
+    PYTHON,
     bodies_of,
     kinds_and_tokens,
     statements_of,
     suites_of,
 )
-from fimlsp.datasets.sources.source_file import Excluded, SourceFile
 
 NESTED = "a\nif b:\n    c\n    for d in e:\n        f\n    g  # h\ni\n"
 FILES = {
@@ -172,7 +173,7 @@ def test_a_file_that_only_the_parser_reads_is_left_out(monkeypatch):
 
     monkeypatch.setattr(tokenize, "generate_tokens", fail)
     file = SourceFile.of("odd.py", "a = 'never read before'\n")
-    kinds = [type(each) for each in make_cuts(file, PYTHON, ["randspan", "boundary"], 2, 0)]
+    kinds = [type(record) for record in make_cuts(file, PYTHON, ["randspan", "boundary"], 2, 0)]
     assert kinds == [CutRecord, CutRecord, Excluded]
 
 
@@ -210,7 +211,7 @@ PAPER_TEXT = "a = 1\nif b:\n    c = d\n    for e in f:\n        g()\ni  # h\n"
 
 
 def test_the_papers_own_cuts_come_from_the_numbers_of_file_and_cut():
-    """As the released code draws them, told in plain steps."""
+    """As the released code draws them, written in plain steps."""
     file = SourceFile.of("a.py", PAPER_TEXT)
     for number in range(40):
         records = list(
@@ -219,8 +220,8 @@ def test_the_papers_own_cuts_come_from_the_numbers_of_file_and_cut():
         for record in records:
             random = Random(hash((number, record.index)) % 2**32)
             if record.kind == "paper-randspan":
-                begin = int(0.9 * random.random() * len(PAPER_TEXT))
-                assert record.cut == Cut(begin, min(begin + int(0.2 * len(PAPER_TEXT)), len(PAPER_TEXT)))
+                start = int(0.9 * random.random() * len(PAPER_TEXT))
+                assert record.cut == Cut(start, min(start + int(0.2 * len(PAPER_TEXT)), len(PAPER_TEXT)))
             else:
                 assert (record.cut.start, record.cut.end) == plain_boundary(random, file.text)
             assert record.case == f"{record.kind}-{number}-{record.index}"

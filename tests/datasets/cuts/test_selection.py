@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from fimlsp.datasets.cuts.selection import Selection, Shard, Task, limited, read_cases
-from fimlsp.datasets.sources.filters import Filters
-from fimlsp.datasets.sources.source_file import Excluded
+from fimlsp.datasets.cuts.selection import FileCases, Selection, Shard, limited, read_cases
+from fimlsp.datasets.cuts.source_file import Excluded, Filters
 
 TEXTS = {
     "a.py": "def f():\n    return 1\n",
@@ -29,11 +28,11 @@ def select(source, **changes):
 
 
 def cases(selected):
-    return [record.case for each in selected if isinstance(each, Task) for record in each.records]
+    return [record.case for item in selected if isinstance(item, FileCases) for record in item.records]
 
 
 def reasons(selected):
-    return {each.name[-4:]: each.reason for each in selected if isinstance(each, Excluded)}
+    return {item.name[-4:]: item.reason for item in selected if isinstance(item, Excluded)}
 
 
 def test_files_are_cut_or_left_out(source):
@@ -66,7 +65,7 @@ def test_shards_partition_cases_and_exclusions(source, count):
     ids=str,
 )
 def test_files_are_chosen_by_number(source, files, names):
-    selected = [each for each in select(source, files=files) if isinstance(each, Task)]
+    selected = [item for item in select(source, files=files) if isinstance(item, FileCases)]
     assert [task.file.name[-4:] for task in selected] == names
 
 
@@ -76,13 +75,13 @@ def test_rows_in_another_language_have_no_number(tmp_path):
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     selected = list(Selection((str(tmp_path / "rows.jsonl"),), files=range(1)))
-    assert [task.file.name for task in selected if isinstance(task, Task)] == ["rows.jsonl#1"]
+    assert [task.file.name for task in selected if isinstance(task, FileCases)] == ["rows.jsonl#1"]
     assert reasons(selected) == {"nl#0": "another language", "nl#2": "another language"}
 
 
 def test_the_same_seed_gives_the_same_cases(source):
     def cuts(seed):
-        tasks = [each for each in select(source, seed=seed) if isinstance(each, Task)]
+        tasks = [item for item in select(source, seed=seed) if isinstance(item, FileCases)]
         return [record.cut for task in tasks for record in task.records]
 
     assert cuts(3) == cuts(3) != cuts(4)
@@ -100,25 +99,25 @@ def test_the_estimate_is_never_too_low(source):
 
 
 def test_saved_cases_are_cut_again_wherever_their_file_is(source, tmp_path):
-    tasks = [each for each in select(source) if isinstance(each, Task)]
+    tasks = [item for item in select(source) if isinstance(item, FileCases)]
     path = tmp_path / "cases"
     rows = [record.to_json() for task in tasks for record in task.records]
     rows.append({**rows[0], "source": "f" * 64, "name": "gone.py"})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     again = list(select(source, saved=read_cases(path), seed=99))
-    assert [each for each in again if isinstance(each, Task)] == tasks
+    assert [item for item in again if isinstance(item, FileCases)] == tasks
     assert reasons(again) == {
         "c.py": "same text as an earlier file",
         "e.py": "no file with the hash of saved cases",  # the end of gone.py
         "f.py": "larger than 200 bytes",
     }
     parts = [list(select(source, saved=read_cases(path), shard=Shard(n, 3))) for n in (1, 2, 3)]
-    assert sorted(cases([each for part in parts for each in part])) == sorted(cases(again))
+    assert sorted(cases([item for part in parts for item in part])) == sorted(cases(again))
     assert {name: reason for part in parts for name, reason in reasons(part).items()} == reasons(again)
 
 
 def test_results_of_a_run_serve_as_saved_cases(source, tmp_path):
-    (task, *_) = (each for each in select(source) if isinstance(each, Task))
+    (task, *_) = (item for item in select(source) if isinstance(item, FileCases))
     path = tmp_path / "results.jsonl"
     path.write_text("".join(json.dumps({"record": r.to_json()}) + "\n" for r in task.records))
     assert read_cases(path) == {task.file.hash: list(task.records)}

@@ -1,9 +1,8 @@
-"""Go as replay knows it."""
+"""Go as replayed: tokens, suites, bodies, statements, and the errors of its parser."""
 
 import pytest
 
-from fimlsp.datasets.languages.judges import go_judge
-from fimlsp.datasets.languages.tokens import go_tokens
+from fimlsp.datasets.languages import go
 
 TEXT = """package p
 
@@ -20,19 +19,19 @@ def texts(spans):
 
 
 def test_tokens_are_whole_and_comments_are_none():
-    found = texts(go_tokens.tokens_of(TEXT))
-    assert {"<<=", "0x1F", "`a\n}`", '"}\\""', "'\\''", "2.5e-3"} <= {*found}
-    assert "// two" not in found
+    tokens = texts(go.tokens_of(TEXT))
+    assert {"<<=", "0x1F", "`a\n}`", '"}\\""', "'\\''", "2.5e-3"} <= {*tokens}
+    assert "// two" not in tokens
 
 
 def test_each_token_is_in_one_suite():
-    suites = go_tokens.suites_of(TEXT)
+    suites = go.suites_of(TEXT)
     spans = sorted(span for suite in suites for stretch in suite for span in stretch)
-    assert spans == go_tokens.tokens_of(TEXT)
+    assert spans == go.tokens_of(TEXT)
 
 
 def test_bodies_stand_between_braces():
-    assert texts(go_tokens.bodies_of(TEXT))[1:] == [
+    assert texts(go.bodies_of(TEXT))[1:] == [
         "return `a\n}`",
         "return \"}\\\"\" + '\\''",
         "1, 2.5e-3, y[1:]",
@@ -40,10 +39,10 @@ def test_bodies_stand_between_braces():
 
 
 def test_statements_are_lines():
-    assert texts(go_tokens.statements_of(TEXT))[:2] == ["package p", "func add(a int) string {"]
+    assert texts(go.statements_of(TEXT))[:2] == ["package p", "func add(a int) string {"]
 
 
 @pytest.mark.go
-def test_what_the_parser_says():
-    assert go_judge.syntax_error(TEXT) is None
-    assert go_judge.syntax_error("package p\nvar = 1") == "expected 'IDENT', found '=' (line 2)"
+def test_errors_of_the_parser():
+    assert go.syntax_error(TEXT) is None
+    assert go.syntax_error("package p\nvar = 1") == "expected 'IDENT', found '=' (line 2)"

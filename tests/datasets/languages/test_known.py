@@ -1,23 +1,8 @@
-"""The languages that can be replayed, and which grammar of Python goes with the judge."""
-
-import sys
+"""The languages that can be replayed, and the names of their files."""
 
 import pytest
 
-from fimlsp.datasets.languages.known import LANGUAGES, PYTHON, grammar_for
-from fimlsp.languages.python import python
-
-
-@pytest.mark.parametrize(
-    ("interpreter", "version"),
-    [((3, 8), (3, 8)), ((3, 11), (3, 11)), ((3, 15), (3, 15)), ((3, 16), (3, 15)), ((4, 0), (3, 15))],
-)
-def test_the_grammar_is_that_of_the_judge_or_the_newest_before_it(interpreter, version):
-    assert grammar_for(interpreter) == version
-
-
-def test_python_is_that_which_runs():
-    assert PYTHON.grammar == python(grammar_for(sys.version_info[:2]))
+from fimlsp.datasets.languages.known import LANGUAGES
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_blocks_of_columns(tmp_path):
     assert replayed.syntax_error(" a") == "the first line is indented"
     assert replayed.syntax_error("a\n  b\n c") is not None
     assert [text[slice(*body)].strip() for body in replayed.bodies(text)] == ["b\n    c\n  d", "c"]
-    assert [text[slice(*each)] for each in replayed.statements(text)] == ["a", "b", "c", "d", "e"]
+    assert [text[slice(*span)] for span in replayed.statements(text)] == ["a", "b", "c", "d", "e"]
 
 
 def test_it_is_kept_with_a_run_and_travels_to_other_processes(language):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fimlsp.datasets.programs.go_programs import run_go
-from fimlsp.datasets.programs.sandbox import Limits
+from fimlsp.datasets.programs.sandbox import Limits, run_go
 
 pytestmark = pytest.mark.go
 

@@ -5,9 +5,15 @@ import json
 
 import pytest
 
-from fimlsp.datasets.programs.estimates import mean_pass_at, pass_at
-from fimlsp.datasets.programs.holes import KINDS, holes
-from fimlsp.datasets.programs.problems import Problem, ProblemsError, humaneval, read_problems_file
+from fimlsp.datasets.programs.problems import (
+    KINDS,
+    Problem,
+    ProblemsError,
+    holes,
+    humaneval,
+    read_problems_file,
+)
+from fimlsp.datasets.programs.report import mean_pass_at, pass_at
 from fimlsp.datasets.programs.sandbox import Limits, run_python
 
 HUMANEVAL = {
@@ -73,7 +79,7 @@ def test_a_file_that_is_no_json(tmp_path):
     (tmp_path / "a.jsonl").write_text("{", encoding="utf-8")
     with pytest.raises(ProblemsError, match=r"Line 1 of .* is not JSON"):
         read_problems_file(tmp_path / "a.jsonl")
-    with pytest.raises(ProblemsError, match="cannot be read"):
+    with pytest.raises(ProblemsError, match="Cannot read"):
         read_problems_file(tmp_path / "b.jsonl")
 
 
@@ -86,13 +92,13 @@ def test_there_are_as_many_holes_in_humaneval_as_the_paper_has():
 
 def test_a_hole_and_what_is_around_it_are_the_solution():
     problem = Problem("a", "python", "def f(x):\n", "    x += 1\n\n    return x\n", "")
-    found = {kind: list(holes(kind, [problem], 7)) for kind in KINDS}
-    for each in (hole for kind in KINDS for hole in found[kind]):
-        assert each.left + each.truth + each.right == problem.prompt + problem.solution
-    assert [each.truth for each in found["single-line"]] == ["    x += 1", "    return x"]
-    assert len(found["multi-line"]) == 3
-    assert [each.truth for each in holes("random-span", [problem], 7)] == [
-        each.truth for each in found["random-span"]
+    holes_by_kind = {kind: list(holes(kind, [problem], 7)) for kind in KINDS}
+    for hole in (hole for kind in KINDS for hole in holes_by_kind[kind]):
+        assert hole.left + hole.truth + hole.right == problem.prompt + problem.solution
+    assert [hole.truth for hole in holes_by_kind["single-line"]] == ["    x += 1", "    return x"]
+    assert len(holes_by_kind["multi-line"]) == 3
+    assert [hole.truth for hole in holes("random-span", [problem], 7)] == [
+        hole.truth for hole in holes_by_kind["random-span"]
     ]
 
 
@@ -109,5 +115,5 @@ def test_pass_at_k_is_the_share_of_subsets_with_a_right_answer():
     assert pass_at(5, 5, 0) == 0
     assert mean_pass_at(1, [(2, 1), (2, 2)]) == pytest.approx(0.75)
     assert mean_pass_at(10, [(2, 1)]) is None
-    with pytest.raises(ValueError, match="pass@3 cannot be estimated from 1 of 2"):
+    with pytest.raises(ValueError, match="Cannot estimate pass@3 from 1 of 2"):
         pass_at(3, 2, 1)

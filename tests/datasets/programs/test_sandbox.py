@@ -1,4 +1,4 @@
-"""Untrusted programs: what passes, what is refused, and what is limited."""
+"""Untrusted programs: those that pass, those that are refused, and the limits."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     os.name != "posix", reason="programs are only run where they can be contained"
 )
 
-LIMITS = Limits(seconds=20)
+LIMITS = Limits(seconds=60)
 IS_FILTERED = sys.platform.startswith("linux") and os.uname().machine in ("x86_64", "aarch64")
 
 PASSING = [
@@ -27,8 +27,8 @@ PASSING = [
 FAILING = [
     ("assert 1 == 2, 'no'", "AssertionError: no"),
     ("x = ", "SyntaxError"),
-    ("import sys; sys.exit(0)", "before its test did"),
-    ("import os; os._exit(0)", "before its test did"),
+    ("import sys; sys.exit(0)", "before the end of the test"),
+    ("import os; os._exit(0)", "before the end of the test"),
     ("import socket; socket.socket()", "is refused"),
     ("import _socket; _socket.socket()", "is refused"),
     ("import os; os.fork()", "is refused"),
@@ -74,7 +74,7 @@ def test_a_program_that_does_not_end_is_ended():
 
 
 @pytest.mark.skipif(not IS_FILTERED, reason="the system calls of this machine are not filtered")
-def test_the_kernel_refuses_what_no_audit_event_tells_of():
+def test_the_kernel_refuses_calls_without_audit_events():
     program = (
         "import os, socket, sys\n"
         "from fimlsp.datasets.programs.contained import filter_system_calls\n"

@@ -8,17 +8,18 @@ from dataclasses import replace
 import pytest
 
 from fimlsp.datasets.cases.result import BETWEEN_TOKENS, METHODS, Attempt, Result
+from fimlsp.datasets.cuts.source_file import Excluded
 from fimlsp.datasets.reports import paper, tables
-from fimlsp.datasets.reports.pages import fenced, number, share, table
+from fimlsp.datasets.reports.pages import Distribution, fenced, number, share, size_class, table
 from fimlsp.datasets.reports.report import write_report
+from fimlsp.datasets.runs.plan import About, ReplayPlan
 from fimlsp.datasets.runs.run_folder import RunFolder
-from fimlsp.datasets.sources.source_file import Excluded
 
-PLAN = {
-    "sources": ["stdlib"], "files": "0::1", "cuts": ["boundary"], "per_file": 10, "seed": 0, "model": "m",
-    "model_files": "0", "tokens": 500, "fimlsp": "0", "code": "0", "python": "3.11.0",
-}  # fmt: skip
-ABOUT = {"command": "fimlsp replay stdlib", "machine": "a machine", "workers": 1, "libraries": {}}
+PLAN = ReplayPlan(
+    sources=("stdlib",), files="0::1", cuts=("boundary",), per_file=10, seed=0, shard="1/1", bytes_max=10,
+    model="m", model_files="0", device="any", tokens=500, fimlsp="0", code="0", python="3.11.0",
+)  # fmt: skip
+ABOUT = About("fimlsp replay stdlib", 1, "a machine", {})
 
 
 def result(number, ok, kind="boundary", first=False, size=2000, **changes):
@@ -63,8 +64,8 @@ def run(tmp_path):
     folder = RunFolder(tmp_path / "run")
     folder.claim(PLAN, ABOUT)
     with folder:
-        for each in RESULTS:
-            folder.add(each)
+        for one in RESULTS:
+            folder.add(one)
         for name in ("b", "c"):
             folder.exclude(Excluded(f"{name}.py", "does not parse", "bad | pipe"))
     return folder
@@ -77,8 +78,8 @@ def report(run):
 
 
 def row(lines, name):
-    (found,) = [line for line in lines if line.startswith(f"| {name} |")]
-    return [cell.strip() for cell in found.strip("|").split("|")]
+    (match,) = [line for line in lines if line.startswith(f"| {name} |")]
+    return [cell.strip() for cell in match.strip("|").split("|")]
 
 
 def test_results_come_back_as_they_were(run):
@@ -111,13 +112,13 @@ def test_the_cells_of_the_tables_stand_beside_the_paper():
     assert row(lines, "the paper")[1:] == ["29", "4,696"]
 
 
-@pytest.mark.parametrize("each", [paper.BOUNDARY, paper.RANDSPAN], ids=lambda each: each.title)
-def test_the_cells_of_the_paper_add_up(each):
-    assert sum(each.constrained) + sum(each.without) == each.cases
-    assert sum(each.constrained) == each.successes["constrained"]
-    assert each.constrained[0] + each.without[0] == each.successes["unconstrained"]
-    both = zip(each.constrained[:2], each.without[:2], strict=True)
-    assert sum(map(sum, both)) == each.successes["longest"]
+@pytest.mark.parametrize("stated", [paper.BOUNDARY, paper.RANDSPAN], ids=lambda stated: stated.title)
+def test_the_cells_of_the_paper_add_up(stated):
+    assert sum(stated.constrained) + sum(stated.without) == stated.cases
+    assert sum(stated.constrained) == stated.successes["constrained"]
+    assert stated.constrained[0] + stated.without[0] == stated.successes["unconstrained"]
+    both = zip(stated.constrained[:2], stated.without[:2], strict=True)
+    assert sum(map(sum, both)) == stated.successes["longest"]
 
 
 def test_what_parses_and_does_not_compile_is_counted():
@@ -141,7 +142,7 @@ def test_what_parses_and_does_not_compile_is_counted():
 
 
 def test_pairs_are_counted():
-    lines = tables.pairwise([each for each in RESULTS if each.attempts])
+    lines = tables.pairwise([one for one in RESULTS if one.attempts])
     assert row(lines, "**constrained with steering**")[1:] == ["2", "1", "2", "4", "1", "4", "–"]
     assert row(lines, "**checked unconstrained, longest**")[1:] == ["1", "–", "1", "3", "0", "3", "0"]
 
@@ -217,8 +218,8 @@ def test_a_run_without_answers_has_a_report(tmp_path, results):
     folder = RunFolder(tmp_path)
     folder.claim(PLAN, ABOUT)
     with folder:
-        for each in results:
-            folder.add(each)
+        for one in results:
+            folder.add(one)
     write_report([folder], tmp_path)
     assert f"{len(results)} cases" in (tmp_path / "report.md").read_text()
 
@@ -238,3 +239,17 @@ def test_pieces_of_markdown():
     assert fenced("a ```` b", "python")[0] == "`````python"
     assert share(1, 0) is None
     assert json.dumps(share(1, 3)) == '"1 = 33.33 %"'
+
+
+@pytest.mark.parametrize(
+    ("size", "limit"), [(0, 1024), (1023, 1024), (1024, 2048), (5000, 8192), (8192, 16384)]
+)
+def test_size_classes_are_powers_of_two(size, limit):
+    assert size_class(size) == limit
+
+
+def test_distributions():
+    assert Distribution.of([]) is None
+    assert Distribution.of([7]) == Distribution(n=1, median=7, p90=7, max=7, mean=7)
+    assert Distribution.of([4, 1, 2, 3]) == Distribution(n=4, median=3, p90=4, max=4, mean=2.5)
+    assert Distribution.of(range(1, 101)).p90 == 91

@@ -1,12 +1,19 @@
-"""What tells the configuration of a run from another."""
+"""Plans: they are read as written, also those of earlier versions, and differ if the weights do."""
 
+import json
 import shutil
+from pathlib import Path
 
-from fimlsp.datasets.runs.plan import model_digest
+import pytest
+
+from fimlsp.datasets.cases.bench import BenchSettings
+from fimlsp.datasets.cuts.selection import Selection
+from fimlsp.datasets.runs.plan import ReplayPlan, model_digest
+from fimlsp.datasets.runs.run_folder import RunFolder
 from fimlsp.models.loading import BUNDLED
 
 
-def test_weights_of_the_same_sizes_are_told_apart(tmp_path):
+def test_weights_of_the_same_sizes_have_different_digests(tmp_path):
     folder = shutil.copytree(BUNDLED, tmp_path / "model")
     same = model_digest(str(folder))
     assert same == model_digest(None)
@@ -15,3 +22,29 @@ def test_weights_of_the_same_sizes_are_told_apart(tmp_path):
     trained[len(trained) // 2 :] = bytes(len(trained) - len(trained) // 2)
     weights.write_bytes(trained)
     assert model_digest(str(folder)) != same
+
+
+RUNS = Path(__file__).parents[3] / "datasets" / "results"
+KEYS = [
+    "language", "own_grammar", "interface", "sources", "files", "cuts", "per_file", "seed", "shard",
+    "bytes_max", "model", "model_files", "device", "precision", "family", "order", "grammar", "tokens",
+    "fimlsp", "code", "python",
+]  # fmt: skip
+
+
+def test_a_plan_is_read_as_written():
+    plan = ReplayPlan.of(Selection(("stdlib/json",)), BenchSettings())
+    row = json.loads(json.dumps(plan.to_json()))
+    assert list(row) == KEYS
+    assert row["cuts"] == ["boundary", "randspan"]
+    assert ReplayPlan.from_json(row) == plan
+    assert plan.replay_language.name == "python"
+
+
+@pytest.mark.parametrize("name", ["held-out-packages", "santacoder-size"])
+def test_plans_of_earlier_versions_are_read(name):
+    folder = RunFolder(RUNS / name)
+    row = json.loads((RUNS / name / "run.json").read_text())["plan"]
+    plan = folder.plan(ReplayPlan)
+    assert json.loads(json.dumps(plan.to_json())).items() >= row.items()
+    assert folder.about.workers

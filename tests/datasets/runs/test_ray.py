@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reas
 
 def answers(folder):
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
-    texts = ({name: each["text"] for name, each in row["attempts"].items()} for row in rows)
+    texts = ({name: attempt["text"] for name, attempt in row["attempts"].items()} for row in rows)
     return {row["record"]["case"]: answer for row, answer in zip(rows, texts, strict=True)}
 
 

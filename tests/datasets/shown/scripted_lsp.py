@@ -1,4 +1,4 @@
-"""A language server of a few lines: it answers as the text of the document's first line tells it."""
+"""A language server of a few lines: the first line of the document chooses its answer."""
 
 import json
 import sys
@@ -41,12 +41,12 @@ def answer(request, text):
 
 
 def edited(text, change):
-    begin, end = change["range"]["start"], change["range"]["end"]
-    assert begin == end
+    start, end = change["range"]["start"], change["range"]["end"]
+    assert start == end
     lines = text.split("\n")
-    line = lines[begin["line"]].encode("utf-16-le")
-    at = 2 * begin["character"]
-    lines[begin["line"]] = (line[:at] + change["text"].encode("utf-16-le") + line[at:]).decode("utf-16-le")
+    line = lines[start["line"]].encode("utf-16-le")
+    at = 2 * start["character"]
+    lines[start["line"]] = (line[:at] + change["text"].encode("utf-16-le") + line[at:]).decode("utf-16-le")
     return "\n".join(lines)
 
 

@@ -1,12 +1,13 @@
-"""What the kinds of cursors cut out, and that they are drawn alike each time."""
+"""The cuts of each kind of cursor, and their reproducible draws."""
 
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.shown.cursors import KINDS, EditedFile, draw_cursor, draw_cursors, read_files
-from fimlsp.datasets.sources.source_file import SourceFile
+from fimlsp.datasets.shown.recording import Projects
 
 SOURCE = '''\
 import os  # the system
@@ -78,13 +79,13 @@ def test_the_rest_of_a_line_begins_between_words():
     ],
 )
 def test_the_column_is_that_of_the_statement(kind, truth, column):
-    columns = {cursor.column for cursor, found in drawn(kind) if found == truth}
+    columns = {cursor.column for cursor, cut in drawn(kind) if cut == truth}
     assert columns <= {column if column is not None else 8}
 
 
 def test_the_column_within_brackets_is_that_of_their_statement():
     text = SourceFile.of("a.py", SOURCE).text
-    (cursor,) = [each for each, _ in drawn("line") if text[each.start - 5 : each.start + 1] == "total)"]
+    (cursor,) = [cursor for cursor, _ in drawn("line") if text[: cursor.start + 1].endswith("total)")]
     assert cursor.column == 8
 
 
@@ -109,10 +110,36 @@ def test_files_are_read_once_and_where_they_lie(tmp_path):
     (tmp_path / "bad.py").write_text("print 1\n")
     (tmp_path / "again.py").write_text(SOURCE)
     files = files_in(tmp_path)
-    assert [each.path for each in files] == [tmp_path / "again.py"]
-    assert all(isinstance(each, EditedFile) and each.path.read_text() == each.file.content for each in files)
+    assert [edited.path for edited in files] == [tmp_path / "again.py"]
+    assert all(isinstance(edited, EditedFile) for edited in files)
+    assert all(edited.path.read_text() == edited.file.content for edited in files)
 
 
 def files_in(folder: Path):
     (folder / "box.py").write_text(SOURCE)
     return read_files([folder])
+
+
+TEXTS = {
+    "one/a.py": "alpha = first_name\n",
+    "one/sub/b.py": "beta = second_name\n",
+    "two/c.py": "gamma = third_name\n",
+    "alone.py": "delta = fourth_name\n",
+}
+FILES = {name: EditedFile(SourceFile.of(name, text), Path("/nowhere") / name) for name, text in TEXTS.items()}
+
+# a file, the text before the cursor, and the text that follows it in other files of its package
+FOLLOWED = [
+    ("one/a.py", "beta = ", ["second_name\n"]),
+    ("one/sub/b.py", "alpha = ", ["first_name\n"]),
+    ("one/a.py", "alpha = ", []),
+    ("one/a.py", "gamma = ", []),
+    ("two/c.py", "alpha = ", []),
+    ("alone.py", "delta = ", []),
+]
+
+
+@pytest.mark.parametrize(("name", "written", "expected"), FOLLOWED)
+def test_what_stands_elsewhere(name, written, expected):
+    matches = Projects(list(FILES.values())).elsewhere(FILES[name]).after(written.encode())
+    assert [match.text.decode() for match in matches if match.agreement == len(written)] == expected

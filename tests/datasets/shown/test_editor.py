@@ -1,4 +1,4 @@
-"""The editor against a server of a few lines: what it sends, and what it makes of the answers."""
+"""The editor against a server of a few lines: the messages it sends, and its replies."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ def opened(warn=lambda _: None, state="idle", **options):
         ("# nothing\n", "", (), "none", "a reason"),
     ],
 )
-def test_an_answer_has_texts_and_what_the_status_says(left, right, texts, status, reason):
+def test_an_answer_has_texts_and_the_status(left, right, texts, status, reason):
     with opened() as editor:
         assert editor.model == "scripted"
         reply = editor.suggestion(SERVER, left, right)
@@ -34,7 +34,7 @@ def test_an_answer_has_texts_and_what_the_status_says(left, right, texts, status
     assert reply.ms > 0
 
 
-# what stands left and right of a cursor, the text that is opened, and what is typed then
+# the text left and right of a cursor, the text that is opened, and the words that are typed
 TYPED = [
     ("a = b(", ")\n", ")\n", ["a", " ", "=", " ", "b", "("]),
     ("a\n    b.c", "\n", "a\n    \n", ["b", ".", "c"]),
@@ -47,35 +47,35 @@ TYPED = [
 
 
 @pytest.mark.parametrize(("left", "right", "text", "typed"), TYPED)
-def test_the_line_of_the_cursor_is_typed_and_names_are_waited_for(left, right, text, typed):
-    said = []
-    with opened(said.append) as editor:
+def test_the_line_of_the_cursor_is_typed_and_names_are_awaited(left, right, text, typed):
+    warnings = []
+    with opened(warnings.append) as editor:
         editor.suggestion(SERVER, left, right)
-    told = [each for word in [text, *typed] for each in (word, "names")]
-    assert said[1:] == [f"{told} made {left + right!r}"]
+    messages = [message for word in [text, *typed] for message in (word, "names")]
+    assert warnings[1:] == [f"{messages} made {left + right!r}"]
 
 
 def test_warnings_are_passed_on_with_the_options_that_were_sent():
-    said = []
-    with opened(said.append, maxTokens=3):
+    warnings = []
+    with opened(warnings.append, maxTokens=3):
         pass
-    assert said == ["options {'maxTokens': 3}"]
+    assert warnings == ["options {'maxTokens': 3}"]
 
 
 @pytest.mark.parametrize(
-    ("left", "told"), [("# die\n", "has ended or did not answer"), ("# refuse\n", "refuses .*: no")]
+    ("left", "message"), [("# die\n", "has ended or did not answer"), ("# refuse\n", "refuses .*: no")]
 )
-def test_what_goes_wrong_is_one_sentence(left, told):
-    with opened() as editor, pytest.raises(EditorError, match=told):
+def test_errors_are_one_sentence(left, message):
+    with opened() as editor, pytest.raises(EditorError, match=message):
         editor.suggestion(SERVER, left, "")
 
 
-def test_a_server_without_a_model_is_told():
+def test_a_server_without_a_model_is_reported():
     with pytest.raises(EditorError, match="no model: because"):
         opened(state="none")
 
 
-def test_a_server_that_ended_is_told():
+def test_a_server_that_ended_is_reported():
     with opened() as editor:
         with pytest.raises(EditorError):
             editor.suggestion(SERVER, "# die\n", "")

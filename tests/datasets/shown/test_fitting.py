@@ -1,16 +1,21 @@
-"""The fit finds what made the cases, and its figures can be counted by hand."""
+"""The fit recovers the weights of made-up cases, and its figures can be counted by hand."""
 
 import math
 from random import Random
 
 import pytest
 
-from fimlsp.datasets.shown.calibration_report import write_report
-from fimlsp.datasets.shown.fitting import COSTS, Outcome, estimated, fit, outcome
-from fimlsp.datasets.shown.recording import Candidate, Recorded
-from fimlsp.models.acceptance.beginnings import Beginning
-from fimlsp.models.acceptance.estimate import Acceptance
-from fimlsp.models.acceptance.regression import Regression, Weight, logistic
+from fimlsp.datasets.shown.calibration import (
+    COSTS,
+    Outcome,
+    estimated,
+    fit,
+    outcome,
+    write_calibration_report,
+)
+from fimlsp.datasets.shown.recording import CalibrationPlan, Candidate, Recorded
+from fimlsp.models.beginnings import Beginning
+from fimlsp.models.confidence import ConfidenceEstimate, Regression, Weight, logistic
 
 EVEN = Regression(0.0, {})
 
@@ -38,8 +43,8 @@ def made(n, bias, weight):
 def test_the_fit_finds_the_odds_that_made_the_cases():
     acceptance = fit(made(4000, 1.5, 2.0))
     for total in (-2.0, -1.0, -0.2):
-        found = acceptance.whole.probability({"total": total, "noise": 0.5})
-        assert found == pytest.approx(logistic(1.5 + 2 * total), abs=0.03)
+        probability = acceptance.whole.probability({"total": total, "noise": 0.5})
+        assert probability == pytest.approx(logistic(1.5 + 2 * total), abs=0.03)
     assert abs(acceptance.whole.weights["noise"].weight) < 0.1
     assert (acceptance.cursors, acceptance.beginnings) == (4000, 4000)
     for point in acceptance.curve:
@@ -52,7 +57,7 @@ def test_the_more_a_wrong_text_costs_the_less_and_the_better_is_shown():
     shown = [level.shown for level in levels]
     assert shown == sorted(shown, reverse=True)
     assert levels[0].right < levels[len(levels) // 2].right
-    acceptance = Acceptance(EVEN, EVEN, 0, 0, (), levels)
+    acceptance = ConfidenceEstimate(EVEN, EVEN, 0, 0, (), levels)
     assert acceptance.cost(0.6) in COSTS
 
 
@@ -79,7 +84,8 @@ def test_nothing_is_fitted_to_too_little(cases):
 
 
 TOTAL = Regression(0.0, {"total": Weight(0.0, 1.0, 1.0)})
-SURE = Acceptance(TOTAL, TOTAL, 0, 0)
+PLAN = CalibrationPlan(("src",), ("other",), seed=0, model="m", fimlsp="0")
+SURE = ConfidenceEstimate(TOTAL, TOTAL, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -101,21 +107,21 @@ def test_an_outcome_is_counted(cases, cost, expected):
     assert outcome(estimated(cases, SURE), cost) == expected
 
 
-def test_what_is_recorded_comes_back():
+def test_recorded_cursors_are_read_as_written():
     one = recorded(candidate(-1.0, right=True, text="é".encode()))
     assert Recorded.from_json(one.to_json()).to_json() == one.to_json()
     assert Recorded.from_json(one.to_json()).candidates == [*one.candidates]
 
 
-def test_the_report_says_what_could_be_reached(tmp_path):
+def test_the_report_has_the_upper_bound(tmp_path):
     cases = [*made(200, 1.0, 2.0), recorded(ended=None)]
-    acceptance = fit(cases)
-    write_report(acceptance, cases, cases[:50], {"model": "m", "seed": 0}, tmp_path)
+    estimate = fit(cases)
+    write_calibration_report(estimate, cases, cases[:50], PLAN, tmp_path)
     report = (tmp_path / "report.md").read_text()
     right = sum(bool(one.candidates[0].right) for one in cases[:50])
-    assert f"| the best cut, known afterwards | {100 * right / 50:.1f} % | 100.0 % |" in report
+    assert f"| the best cut, with hindsight | {100 * right / 50:.1f} % | 100.0 % |" in report
     assert "## On other files" in report
     assert "| nothing connects |" not in report
     assert "| total | " in report
     assert "<svg" in (tmp_path / "report.html").read_text()
-    assert math.isfinite(acceptance.whole.bias)
+    assert math.isfinite(estimate.whole.bias)

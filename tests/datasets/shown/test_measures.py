@@ -1,4 +1,4 @@
-"""What each figure of the judge means, by small cases."""
+"""The meaning of each measure, by small cases."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from fimlsp.datasets.shown.measures import (
     leaves_block,
     repeats,
     saved,
+    undefined_names,
 )
-from fimlsp.datasets.shown.undefined_names import undefined_names
 
 
 @pytest.mark.parametrize(

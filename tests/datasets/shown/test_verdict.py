@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from fimlsp.datasets.cuts.source_file import SourceFile
+from fimlsp.datasets.runs.plan import About
 from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
-from fimlsp.datasets.shown.cursors import Cursor, EditedFile
+from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile
 from fimlsp.datasets.shown.editor import Reply
-from fimlsp.datasets.shown.report import Judged, write_report
-from fimlsp.datasets.shown.run import RESULTS, ask_all, read_run
-from fimlsp.datasets.shown.summary import Summary, by_kind, faults
-from fimlsp.datasets.shown.verdict import judge
-from fimlsp.datasets.sources.source_file import SourceFile
+from fimlsp.datasets.shown.report import write_report
+from fimlsp.datasets.shown.run import RESULTS, ShownPlan, ShownRun, ask_all, read_answers
+from fimlsp.datasets.shown.verdict import Summary, Verdict, by_kind
 
 WHOLE = "def area(width):\n    size = width\n    return size\n"
 FILE = EditedFile(SourceFile.of("a.py", WHOLE), Path("/nowhere/a.py"))
@@ -20,7 +20,7 @@ FILE = EditedFile(SourceFile.of("a.py", WHOLE), Path("/nowhere/a.py"))
 
 def cursor(truth, kind="whole-line", column=4):
     start = WHOLE.index(truth)
-    return Cursor(kind, "a.py", FILE.file.hash, start, start + len(truth), column)
+    return DrawnCursor(kind, "a.py", FILE.file.hash, start, start + len(truth), column)
 
 
 GOOD = {"exact": False, "right": True, "begins": True}
@@ -38,8 +38,8 @@ GOOD = {"exact": False, "right": True, "begins": True}
         ("return size", "x = 1\nprint(x)", {"leaves_block": True, "compile_error": None}),
     ],
 )
-def test_a_text_is_judged_where_it_stands(truth, text, expected):
-    verdict = judge(cursor(truth), text, WHOLE)
+def test_a_text_is_judged_in_its_file(truth, text, expected):
+    verdict = Verdict.of(cursor(truth), text, WHOLE)
     assert {name: getattr(verdict, name) for name in expected} == expected
 
 
@@ -52,19 +52,19 @@ def test_a_text_is_judged_where_it_stands(truth, text, expected):
         ("return len()", "return len()", ")", {**GOOD, "exact": True, "agreed": 11}),
     ],
 )
-def test_a_call_that_is_left_open_says_nothing_of_its_arguments(truth, text, closing, expected):
+def test_the_arguments_of_an_open_call_do_not_count(truth, text, closing, expected):
     whole = WHOLE.replace("return size", truth)
-    place = Cursor("whole-line", "a.py", FILE.file.hash, at := whole.index(truth), at + len(truth), 4)
-    verdict = judge(place, text, whole, closing)
+    place = DrawnCursor("whole-line", "a.py", FILE.file.hash, at := whole.index(truth), at + len(truth), 4)
+    verdict = Verdict.of(place, text, whole, closing)
     assert {name: getattr(verdict, name) for name in expected} == expected
     assert verdict.compile_error is None
 
 
-def test_faults_are_told_in_words():
-    assert faults(judge(cursor("return size"), "return size", WHOLE)) == []
-    bad = judge(cursor("return size"), "size = width\ncontinue; volume", WHOLE)
-    assert faults(bad)[0] == "undefined: volume"
-    assert faults(bad)[2:] == ["repeats", "leaves its block"]
+def test_faults_in_words():
+    assert Verdict.of(cursor("return size"), "return size", WHOLE).faults == []
+    bad = Verdict.of(cursor("return size"), "size = width\ncontinue; volume", WHOLE)
+    assert bad.faults[0] == "undefined: volume"
+    assert bad.faults[2:] == ["repeats", "leaves its block"]
 
 
 class Scripted:
@@ -95,21 +95,21 @@ CURSORS = [(FILE, cursor("return size")), (FILE, cursor("width", "bracket")), (F
 def run_in(folder, *texts, n=3):
     seen = []
     RunFolder(folder).claim(
-        {"model": "scripted", "folders": ["src"], "seed": 0, "options": {"a": 1}, "fimlsp": "0", "code": "c"},
-        {"command": "fimlsp replay judge src", "machine": "a machine"},
+        ShownPlan(("src",), 0, {"a": 1}, "scripted", fimlsp="0", code="c"),
+        About("fimlsp replay judge src", 1, "a machine", {}),
     )
     ask_all(Scripted(*texts), CURSORS[:n], folder, seen.append)
     return seen
 
 
-def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
+def test_an_interrupted_run_continues(tmp_path):
     assert len(run_in(tmp_path, "return volume", n=1)) == 1
     with (tmp_path / RESULTS).open("a") as file:
         file.write('{"torn')
     seen = run_in(tmp_path, "width", None)
-    assert [each.text for each in seen] == ["width", None]
-    answers = read_run(tmp_path)
-    assert [each.text for each in answers] == ["return volume", "width", None]
+    assert [answer.text for answer in seen] == ["width", None]
+    answers = read_answers(tmp_path)
+    assert [answer.text for answer in answers] == ["return volume", "width", None]
     assert answers[1:] == seen
     assert list(by_kind(answers)) == ["whole-line", "bracket"]
     assert Summary.of(answers) == Summary(
@@ -122,21 +122,21 @@ def test_nothing_shown_has_no_shares():
     assert Summary.of([]) == Summary(0, 0, None, None, None, 0.0, None, None, None, None)
 
 
-def test_damaged_results_are_told(tmp_path):
+def test_damaged_results_are_reported(tmp_path):
     run_in(tmp_path, "x", "y", None)
     row = json.loads((tmp_path / RESULTS).read_text().splitlines()[0])
     del row["truth"]
     (tmp_path / RESULTS).write_text(json.dumps(row) + "\n")
     with pytest.raises(RunFolderError, match="another version"):
-        read_run(tmp_path)
+        read_answers(tmp_path)
     (tmp_path / RESULTS).write_text("{\n")
     with pytest.raises(RunFolderError, match=r"Line 1 of .* is damaged"):
-        read_run(tmp_path)
+        read_answers(tmp_path)
 
 
 def test_the_report_has_the_figures_and_the_examples_the_worst(tmp_path):
     run_in(tmp_path, "return volume", "width", None)
-    write_report([Judged.read(tmp_path)], tmp_path)
+    write_report([ShownRun.read(tmp_path)], tmp_path)
     report = (tmp_path / "report.md").read_text()
     assert (
         "| all | 3 | 2 = 66.7 % | 50.0 % | 50.0 % | 100.0 % | 3.7 | 50.0 % | 0.0 % | 0.0 % | 0.0 % |"
@@ -153,7 +153,7 @@ def test_the_report_has_the_figures_and_the_examples_the_worst(tmp_path):
 def test_runs_are_compared_side_by_side(tmp_path):
     for name, texts in {"before": ("x", "y", "z"), "after": (None, "width", None)}.items():
         run_in(tmp_path / name, *texts)
-    write_report([Judged.read(tmp_path / name) for name in ("before", "after")], tmp_path / "both")
+    write_report([ShownRun.read(tmp_path / name) for name in ("before", "after")], tmp_path / "both")
     report = (tmp_path / "both" / "report.md").read_text()
     assert "| before | 3 | 3 = 100.0 % | 0.0 % |" in report
     assert "| after | 3 | 1 = 33.3 % | 100.0 % |" in report
@@ -161,5 +161,5 @@ def test_runs_are_compared_side_by_side(tmp_path):
 
 def test_a_run_that_shows_nothing_has_a_report(tmp_path):
     run_in(tmp_path, None, None, None)
-    write_report([Judged.read(tmp_path)], tmp_path)
+    write_report([ShownRun.read(tmp_path)], tmp_path)
     assert "| all | 3 | 0 = 0.0 % | – |" in (tmp_path / "report.md").read_text()

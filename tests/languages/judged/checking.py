@@ -1,4 +1,4 @@
-"""A language with its own parser as the judge: what the engine says of a middle, held against it."""
+"""A language with its own parser as the reference, and the comparison of the engine's verdicts with it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fimlsp.quotient.completion.shortest import NoCompletionError
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.shortest_completion import NoCompletionError
 
 from ...quotient.middle_support import Fault, fed, verdict
 
 Judge = Callable[[bytes], bool | None]
-"""Whether a text is valid; None if the judge leaves that open."""
+"""True if a text is valid; None if the reference parser leaves that open."""
 
 
 def words(alphabet: Sequence[bytes], most: int) -> Iterator[bytes]:
@@ -27,9 +27,9 @@ def words(alphabet: Sequence[bytes], most: int) -> Iterator[bytes]:
 
 @dataclass
 class Tally:
-    """How many verdicts were judged, how many the judge left open, and those found wrong.
+    """The number of judged verdicts and of open ones, and the faults.
 
-    A fault names the *grammar*, where there is more than one.
+    A fault names the *grammar* if there are several.
     """
 
     accepts: Judge
@@ -40,27 +40,27 @@ class Tally:
 
     @property
     def dead_ends(self) -> int:
-        """How many viable middles nothing completes."""
-        return sum(found.complaint == "dead end" for found in self.faults)
+        """The number of viable middles without a completion."""
+        return sum(fault.complaint == "dead end" for fault in self.faults)
 
     def include(self, other: Tally) -> None:
-        """Count what *other* found as well."""
+        """Add the counts of *other*."""
         self.judged += other.judged
         self.undecided += other.undecided
         self.faults += other.faults
 
     def judge(self, left: bytes, middle: bytes, right: bytes, state: State | None) -> None:
-        """Judge *state*: complete exactly if the judge accepts the whole, and what completes it does."""
+        """Judge *state*: it is complete exactly if the parser accepts the whole, as is its completion."""
         accepted = self.accepts(left + middle + right)
-        said = state is not None and state.complete
+        is_complete = state is not None and state.complete
         if accepted is None:
             self.undecided += 1
         else:
             self.judged += 1
-            if said != accepted:
+            if is_complete != accepted:
                 self.fault("rejects" if accepted else "accepts", left, middle, right, verdict(state))
                 return
-        if state is not None and not said:
+        if state is not None and not is_complete:
             self._judge_completion(left, middle, right, state)
 
     def _judge_completion(self, left: bytes, middle: bytes, right: bytes, state: State) -> None:
@@ -80,18 +80,18 @@ class Tally:
 
 def total(tallies: Iterator[Tally], cases: int) -> Tally:
     """The sum of as many *tallies* as have *cases* judged verdicts."""
-    found = next(tallies)
-    while found.judged < cases:
-        found.include(next(tallies))
-    return found
+    sum_ = next(tallies)
+    while sum_.judged < cases:
+        sum_.include(next(tallies))
+    return sum_
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A language with its judge, and the *pieces* that mutants of its texts are made of.
+    """A language with its reference parser, and the *pieces* for mutants of its texts.
 
-    Of a true middle the prefixes of the first *longest* bytes are judged. Behind a mutant that is said to be
-    dead, *tries* texts are tried.
+    Of a true middle the prefixes of the first *longest* bytes are judged. After a mutant that is dead for the
+    engine, *tries* texts are tried.
     """
 
     language: Language
@@ -107,7 +107,7 @@ class Judged:
         return self.fresh_engine()
 
     def fresh_engine(self) -> Engine:
-        """An engine that has seen nothing."""
+        """An engine without any cached line."""
         return Engine(self.language, LanguageTables(self.language))
 
     def start_between(self, left: bytes, right: bytes, *, may_escape: bool = True) -> State | None:
@@ -116,7 +116,7 @@ class Judged:
         return document.middle_at_bytes(len(left), len(left), relax=False, may_escape=may_escape).start
 
     def tally(self) -> Tally:
-        """A tally of nothing yet."""
+        """An empty tally."""
         return Tally(self.accepts, self.grammar)
 
     def walk(self, left: bytes, right: bytes, alphabet: Sequence[bytes], most: int) -> Tally:
@@ -131,5 +131,5 @@ class Judged:
         return tally
 
     def accepted(self, left: bytes, right: bytes, alphabet: Sequence[bytes], most: int) -> list[bytes]:
-        """The middles of at most *most* symbols that the judge accepts."""
+        """The middles of at most *most* symbols that the reference parser accepts."""
         return [middle for middle in words(alphabet, most) if self.accepts(left + middle + right)]

@@ -1,20 +1,20 @@
-"""The command `python -m tests.languages.LANGUAGE`, which judges as many cases as there is time for."""
+"""The command `python -m tests.languages.LANGUAGE`, which judges as many cases as time allows."""
 
 from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
 import click
 
 from .checking import Judged, Tally, total
-from .whole_files import whole_files
+from .cuts import cuts
 
 Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
-"""Tallies of all suites in turn, from a seed; of real files too, if there are any."""
+"""Tallies of all suites in turn, from a seed; also of real files, if there are any."""
 
 
 def command(
@@ -38,28 +38,59 @@ def command(
         whole: int | None = None,
         sample: int | None = None,
     ) -> None:
-        """Judge, and print what was found; files in FOLDER are cut as well."""
+        """Judge, and print the results; files in FOLDER are cut as well."""
         seed = random.randrange(1 << 32) if seed is None else seed
-        begun = perf_counter()
+        started = perf_counter()
         files = sorted(filter(Path.is_file, folder.rglob(f"*{suffix}"))) if folder else []
         if whole is not None and judged is not None:
             chosen = files if sample is None else random.Random(seed).sample(files, min(sample, len(files)))
-            found = judged.tally()
+            sum_ = judged.tally()
             for tally in whole_files(judged, chosen, whole, seed):
-                found.include(tally)
+                sum_.include(tally)
         else:
-            found = total(endless(seed, files), cases)
-        for fault in found.faults[:20]:
+            sum_ = total(endless(seed, files), cases)
+        for fault in sum_.faults[:20]:
             around = fault.left[-160:], fault.middle[-60:], fault.right[:60]
             click.echo(f"{fault.complaint}: {' <|> '.join(map(repr, around))} {fault.detail}")
             click.echo(fault.grammar, nl=bool(fault.grammar))
         click.echo(
-            f"{title}, seed {seed}, {len(files)} files: {found.judged:,} judged cases, "
-            f"{found.undecided:,} open, {len(found.faults):,} disagreements, "
-            f"{found.dead_ends:,} dead ends, {perf_counter() - begun:,.0f} s"
+            f"{title}, seed {seed}, {len(files)} files: {sum_.judged:,} judged cases, "
+            f"{sum_.undecided:,} open, {len(sum_.faults):,} disagreements, "
+            f"{sum_.dead_ends:,} dead ends, {perf_counter() - started:,.0f} s"
         )
-        sys.exit(bool(found.faults))
+        sys.exit(bool(sum_.faults))
 
     hidden = {"folder", "whole", "sample"} if suffix is None else set() if judged else {"whole", "sample"}
-    main.params = [each for each in main.params if each.name not in hidden]
+    main.params = [parameter for parameter in main.params if parameter.name not in hidden]
     return main
+
+
+_PART = 4_000
+
+
+def whole_files(of: Judged, files: Iterable[Path], n_cuts: int, seed: int) -> Iterator[Tally]:
+    """A tally of each of *files*; a file that the reference parser refuses counts as open."""
+    for number, path in enumerate(files):
+        tally = of.tally()
+        data = path.read_bytes()
+        if of.accepts(data):
+            engine = of.engine if number % 50 else of.fresh_engine()
+            state = engine.document(b"").middle(0, 0).start
+            for offset in range(0, len(data), _PART):
+                state = state and state.feed(data[offset : offset + _PART])
+            _judge(tally, b"", data, b"", state is not None and state.complete, path)
+            document = engine.document(data)
+            for start, end in cuts(data, random.Random(f"{seed} {path.name} {len(data)}"), n_cuts):
+                state = document.middle_at_bytes(start, end, relax=False).start
+                state = state and state.feed(data[start:end])
+                is_complete = state is not None and state.complete
+                _judge(tally, data[:start], data[start:end], data[end:], is_complete, path)
+        else:
+            tally.undecided += 1
+        yield tally
+
+
+def _judge(tally: Tally, left: bytes, middle: bytes, right: bytes, is_complete: bool, path: Path) -> None:
+    tally.judged += 1
+    if not is_complete:
+        tally.fault("rejects", left, middle, right, str(path))

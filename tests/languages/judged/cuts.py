@@ -13,7 +13,7 @@ _TRIES_BETWEEN = 5
 
 
 def cuts(data: bytes, rng: random.Random, count: int) -> Iterator[tuple[int, int]]:
-    """Random parts of *data*, also from its very beginning and up to its very end."""
+    """Random parts of *data*, also from its very start and up to its very end."""
     for _ in range(count):
         start = rng.choice([rng.randrange(len(data) + 1), rng.randrange(len(data) + 1), 0])
         yield start, rng.choice([min(len(data), start + rng.choice(LENGTHS)), len(data)])
@@ -28,7 +28,7 @@ def mutated(of: Judged, middle: bytes, rng: random.Random) -> bytes:
 
 
 def cut_text(of: Judged, data: bytes, rng: random.Random) -> Tally:
-    """A valid text, cut: prefixes of the truth live, mutants are judged, and what is dead stays so."""
+    """A valid text, cut: prefixes of the truth are viable, mutants are judged, and dead middles stay dead."""
     tally = of.tally()
     document = of.engine.document(data)
     for start, end in cuts(data, rng, 6):
@@ -62,13 +62,13 @@ def _judge_prefixes(
 def _judge_dead(
     of: Judged, tally: Tally, left: bytes, middle: bytes, right: bytes, rng: random.Random, tries: int
 ) -> None:
-    """Look for something that completes a middle said to be dead."""
+    """Search for completions of a middle that is dead for the engine."""
     for tried in [b"".join(rng.choices(of.pieces, k=rng.randrange(1, 4))) for _ in range(tries)]:
         tally.judge(left, middle + tried, right, None)
 
 
 def staying_cuts(of: Judged, data: bytes, rng: random.Random) -> Tally:
-    """Middles that stay where both sides are: what they complete is valid."""
+    """Middles that stay in the brackets and blocks of both sides: the files that they complete are valid."""
     tally = of.tally()
     document = of.engine.document(data)
     for start, end in cuts(data, rng, 6):
@@ -82,7 +82,7 @@ def staying_cuts(of: Judged, data: bytes, rng: random.Random) -> Tally:
 
 
 def broken_cuts(of: Judged, one: bytes, other: bytes, rng: random.Random) -> Tally:
-    """Two sides that were not made for each other: a start exists exactly if something connects them."""
+    """Two unrelated sides: a start exists exactly if some text connects them."""
     tally = of.tally()
     left = one[: rng.randrange(len(one) + 1)]
     right = mutated(of, other[rng.randrange(len(other) + 1) :], rng)

@@ -18,19 +18,19 @@ Program = Callable[[random.Random, int], bytes]
 
 @cache
 def depths(language: Language) -> dict[int, int]:
-    """How deep the shallowest derivation of each symbol is."""
+    """The depth of the shallowest derivation of each symbol."""
     grammar = language.grammar()
-    found = dict.fromkeys(range(len(grammar.terminals)), 0)
+    depth_of = dict.fromkeys(range(len(grammar.terminals)), 0)
     changed = True
     while changed:
         changed = False
         for production in grammar.productions:
-            if all(symbol in found for symbol in production.rhs):
-                depth = 1 + max(found[symbol] for symbol in production.rhs)
-                if depth < found.get(production.lhs, 1 << 30):
-                    found[production.lhs] = depth
+            if all(symbol in depth_of for symbol in production.rhs):
+                depth = 1 + max(depth_of[symbol] for symbol in production.rhs)
+                if depth < depth_of.get(production.lhs, 1 << 30):
+                    depth_of[production.lhs] = depth
                     changed = True
-    return found
+    return depth_of
 
 
 def lexemes(
@@ -38,20 +38,20 @@ def lexemes(
 ) -> list[bytes]:
     """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal."""
     grammar, depth = language.grammar(), depths(language)
-    found: list[bytes] = []
+    texts_so_far: list[bytes] = []
     waiting = [grammar.start]
     while waiting:
         symbol = waiting.pop()
         if grammar.is_terminal(symbol):
             name = grammar.name(symbol)
-            found.append(rng.choice(texts[name]) if name in texts else name.encode())
+            texts_so_far.append(rng.choice(texts[name]) if name in texts else name.encode())
             continue
         options = grammar.productions_of(symbol)
-        if size - len(found) <= len(waiting):
+        if size - len(texts_so_far) <= len(waiting):
             best = min(max(depth[part] for part in option.rhs) for option in options)
             options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
         waiting.extend(reversed(rng.choice(options).rhs))
-    return found
+    return texts_so_far
 
 
 def in_cuts(of: Judged, program: Program, rng: random.Random, files: Sequence[Path]) -> Iterator[Tally]:

@@ -1,1 +1,0 @@
-"""Files to cut holes into: from shards of data sets, from folders, or from the running interpreter."""
