@@ -29,7 +29,11 @@ MOST_WORDS, MOST_LINES = 25, 6
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*_]*\s+(?=[^a-z\s]|fimlsp)|:\s*\n")
 _FENCE = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
-_BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.|[|#>])\s)|(?<=\|)\n|\n(?=#)")
+_BLOCK = re.compile(
+    r"\n\s*\n"
+    r"|\n(?=\s*(?:[-*+]|\d+\.|[|#>])\s)|(?<=\|)\n|\n(?=#)"  # Markdown
+    r"|\n(?= *\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*: )"  # entries of a docstring's section
+)
 _SPAN = re.compile(r"``.+?``|`[^`]*`|<[^>\s][^>]*>|https?://\S+", re.DOTALL)
 _HEADING = re.compile(r"^\s*(?:Args|Returns|Raises|Yields|Attributes|Example)s?:\s*$", re.MULTILINE)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.lsp_server.settings.options import MODEL_FIELDS, OPTIONS
-from fimlsp.lsp_server.settings.settings_table import with_table
+from fimlsp.lsp_server.options import MODEL_FIELDS, OPTIONS
 
+from .options_table import with_table
 from .reference_page import PAGE, page
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ def code_blocks(language: str, page: str = README) -> list[str]:
 
 def test_the_table_of_options_is_that_of_the_code():
     page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
-    assert with_table(page) == page, "run python -m fimlsp.lsp_server.settings.settings_table docs/options.md"
+    assert with_table(page) == page, "run python tests/architecture/options_table.py docs/options.md"
 
 
 PACKAGE = json.loads((ROOT / "vscode-extension" / "package.json").read_text(encoding="utf-8"))
