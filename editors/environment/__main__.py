@@ -1,9 +1,8 @@
 """Makes a Python environment with the server in it, for editors: `python3 editors/environment --help`.
 
-What happens is told on standard output, one JSON object a line: {"step": ...} for a progress bar, {"log":
-...}, and at last {"python": ...} with the environment's interpreter, or {"error": ...}, or {"unsuitable":
-...} where another Python may do better. Any Python can read this file, even one from before 3; the other
-files are newer.
+Progress goes to standard output, one JSON object a line: {"step": ...} for a progress bar, {"log": ...}, and at last
+{"python": ...} with the environment's interpreter, or {"error": ...}, or {"unsuitable": ...} if another Python may be
+suitable. Any Python can read this file, even one from before 3; the other files need a newer one.
 """
 
 import json
@@ -14,7 +13,7 @@ UNSUITABLE = 3
 
 
 def why_unsuitable():  # noqa: ANN201 - Python 2 has no annotations
-    """What keeps this Python from making environments; None if nothing does."""
+    """The reason for which this Python cannot make environments; None if it can."""
     if sys.version_info < OLDEST:
         return "it is Python {}.{}, and fimlsp needs {}.{} or newer".format(*(sys.version_info[:2] + OLDEST))
     try:

@@ -22,7 +22,7 @@ DEAD_AFTER_S = 15.0
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment that is whole: interpreter, what it was made of, extras, the server's version."""
+    """A complete environment: its interpreter, a digest of its sources, its extras, the server's version."""
 
     python: Path
     identity: str
@@ -30,7 +30,7 @@ class Environment:
     version: str
 
     def serves(self, identity: str, extras: Sequence[str]) -> bool:
-        """Whether it was made of the same files, and has these extras."""
+        """True if it was made of the same files and has these extras."""
         return self.identity == identity and set(extras) <= set(self.extras)
 
 
@@ -65,7 +65,7 @@ class Folder:
         fresh.replace(self.path / CURRENT)
 
     def remove_all_but_current(self) -> None:
-        """Remove what interruptions left, and environments that are not in use any more."""
+        """Remove remains of interruptions, and environments that are no longer in use."""
         current = self.current()
         for each in self.path.glob("environment-*"):
             if current is None or each not in current.python.parents:
@@ -92,7 +92,7 @@ class Folder:
 
 
 def identity_of(source: Path, constraints: Path) -> str:
-    """What an environment is made of, as a hash: of a wheel, or of names, sizes and times in a folder."""
+    """A digest of an environment's source: of a wheel, or of names, sizes and times in a folder."""
     digest = hashlib.sha256()
     if source.is_dir():
         for path in sorted(source.rglob("*.py")):

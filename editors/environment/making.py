@@ -1,8 +1,8 @@
-"""Makes the environment: a virtual environment of its own each time, which counts only once it is whole.
+"""Makes the environment: a new virtual environment each time, which counts only once it is complete.
 
-An interruption at any place leaves the last whole environment in use, and the next attempt makes it good:
-what was downloaded is in pip's cache. Nothing is asked of the package index but what the server depends on,
-in the locked versions: the server itself is a wheel or a folder.
+After an interruption the last complete environment stays in use. The next attempt continues with the downloads in
+pip's cache. The package index is queried for the server's dependencies only, in the locked versions. The server
+itself is a wheel or a folder.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MakingError(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is installed: *source*, a wheel or a folder of fimlsp, with *extras*, as *constraints* lock them.
+    """The packages to install: *source*, a wheel or a folder of fimlsp, with *extras*, as *constraints* lock them.
 
     With a *wheelhouse*, a folder of wheels, nothing is downloaded. *cpu_only*: PyTorch comes without its
     gigabytes for graphics cards.
@@ -126,7 +126,7 @@ def make(folder: Folder, wanted: Wanted) -> Path:
 
 
 def build(folder: Path, wanted: Wanted) -> Path:
-    """A new environment in *folder* with what is wanted; its interpreter."""
+    """A new environment in *folder* with the wanted packages; returns its interpreter."""
     tell(step="making the environment")
     venv.EnvBuilder(symlinks=os.name != "nt").create(folder)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -144,7 +144,7 @@ def add_pip(python: Path, wanted: Wanted) -> None:
 
 @contextmanager
 def as_wheel_or_copy(source: Path) -> Iterator[Path]:
-    """*source*, or a copy without what is not installed, if it is a folder: building leaves files behind."""
+    """*source*; a folder is copied without the files that are not installed, as a build writes into it."""
     if not source.is_dir():
         yield source
         return
@@ -198,7 +198,7 @@ def environment_variables() -> dict[str, str]:
 
 
 def works(python: Path) -> bool:
-    """Whether the server in the environment of *python* can be started."""
+    """True if the server in the environment of *python* starts."""
     return bool(_version(python))
 
 

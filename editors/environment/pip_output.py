@@ -1,4 +1,4 @@
-"""What pip prints, in the words of a progress bar, or as one sentence with the remedy."""
+"""Turns the output of pip into steps of a progress bar, or into one sentence with the remedy."""
 
 from __future__ import annotations
 
