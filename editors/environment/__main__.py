@@ -1,8 +1,9 @@
 """Makes a Python environment with the server in it, for editors: `python3 editors/environment --help`.
 
-Progress goes to standard output, one JSON object a line: {"step": ...} for a progress bar, {"log": ...}, and at last
-{"python": ...} with the environment's interpreter, or {"error": ...}, or {"unsuitable": ...} if another Python may be
-suitable. Any Python can read this file, even one from before 3; the other files need a newer one.
+Progress goes to standard output, one JSON object a line: {"step": ...} for a progress bar, {"log": ...}, and
+at last {"python": ...} with the environment's interpreter, or {"error": ...}, or {"unsuitable": ...} if
+another Python may be suitable. Any Python can read this file, even one from before 3; the other files need a
+newer one.
 """
 
 import json

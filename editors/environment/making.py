@@ -1,8 +1,8 @@
 """Makes the environment: a new virtual environment each time, which counts only once it is complete.
 
-After an interruption the last complete environment stays in use. The next attempt continues with the downloads in
-pip's cache. The package index is queried for the server's dependencies only, in the locked versions. The server
-itself is a wheel or a folder.
+After an interruption the last complete environment stays in use. The next attempt continues with the
+downloads in pip's cache. The package index is queried for the server's dependencies only, in the locked
+versions. The server itself is a wheel or a folder.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MakingError(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The packages to install: *source*, a wheel or a folder of fimlsp, with *extras*, as *constraints* lock them.
+    """The packages to install: *source*, a wheel or folder of fimlsp, with *extras*, as *constraints* lock them.
 
     With a *wheelhouse*, a folder of wheels, nothing is downloaded. *cpu_only*: PyTorch comes without its
     gigabytes for graphics cards.
