@@ -45,7 +45,7 @@ class MakingError(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The packages to install: *source*, a wheel or folder of fimlsp, with *extras*, as *constraints* lock them.
+    """The packages to install: *source*, a wheel or folder of fimlsp, with *extras*, locked by *constraints*.
 
     With a *wheelhouse*, a folder of wheels, nothing is downloaded. *cpu_only*: PyTorch comes without its
     gigabytes for graphics cards.
