@@ -131,7 +131,7 @@ def test_models_can_be_listed(light):
 def test_training_says_what_it_needs(light, remedy):
     done = light("train", "-o", "model")
     assert done.returncode == 1
-    assert done.stderr == f"Error: Training needs PyTorch and transformers; {remedy}\n"
+    assert done.stderr == f"Error: Training needs PyTorch and transformers. {remedy}\n"
 
 
 def test_a_checkpoint_says_what_it_needs(light, remedy, tmp_path):
@@ -140,7 +140,7 @@ def test_a_checkpoint_says_what_it_needs(light, remedy, tmp_path):
     folder = checkpoints.make(tmp_path, checkpoints.santacoder, checkpoints.SANTACODER)
     done = light("complete", EXAMPLE, "--at", "43:18", "--model", folder)
     assert done.returncode == 1
-    assert done.stderr == f"Error: {folder} needs PyTorch and transformers; {remedy}\n"
+    assert done.stderr == f"Error: Cannot load {folder}: it needs PyTorch and transformers. {remedy}\n"
 
 
 def test_what_is_installed_are_the_packages_themselves_with_their_bounds(remedy):

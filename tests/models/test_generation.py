@@ -87,7 +87,7 @@ def test_several(model):
 )
 def test_a_word_that_has_begun_goes_on(model, written, beams):
     start, pieces = start_behind(PYTHON, written), []
-    settings = DecodeSettings(tokens=20, beams=beams)
+    settings = DecodeSettings(tokens=12, beams=beams)
     result = generate(model, written, start, settings, on_text=pieces.append)
     assert b"".join(pieces) == result.text
     assert start.feed(result.text).complete

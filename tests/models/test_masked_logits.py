@@ -20,7 +20,7 @@ from .tiny_checkpoints import STARCODER, byte_tokenizer, llama, write_checkpoint
 
 LEFT, RIGHT = b"def area(width):\n    return ", b"\n\nprint(area(2))\n"
 TOKENS = 40
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "masks.md"
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +77,12 @@ def test_what_is_generated_connects(checkpoint, settings):
     check(checkpoint, sides, settings.get("num_return_sequences", 1), **settings)
 
 
-def test_the_example_of_the_readme_runs(checkpoint, tmp_path, capsys):
+def test_the_example_of_the_page_runs(checkpoint, tmp_path, capsys):
     network, tokenizer = checkpoint
     network.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    (example,) = (block for block in blocks if "MaskedLogits" in block)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    example = next(block for block in blocks if "MaskedLogits" in block)
     lines = [line for line in example.splitlines() if line and not line.startswith(("from", "name"))]
     assert len(lines) <= 10
     torch.manual_seed(1)

@@ -146,7 +146,7 @@ class _FunctionHead:
 
     first: str
     names: tuple[str, ...]
-    body: list[str]
+    body: tuple[str, ...]
     has_bracket: bool
 
 
@@ -185,14 +185,14 @@ def _called(name: str, right: RightText, environment: Environment) -> list[list[
     return []
 
 
-def _body(texts: list[str]) -> list[str]:
+def _body(texts: Sequence[str]) -> tuple[str, ...]:
     """The start of *texts* up to the `end` that closes the construct around them."""
     depth = 0
     for number, text in enumerate(texts):
         depth += (text in ("function", "if", "do")) - (text == "end")
         if depth < 0:
-            return texts[:number]
-    return texts
+            return tuple(texts[:number])
+    return tuple(texts)
 
 
 def result_types(body: Sequence[str], environment: Environment) -> list[Type]:

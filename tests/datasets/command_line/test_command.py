@@ -177,7 +177,7 @@ def test_files_in_a_grammar_of_the_users_own(folder):
     ("arguments", "message"),
     [
         (["--start", "x"], "need --grammar"),
-        (["--grammar", "bad.lark"], "bad.lark cannot be read: Unclosed parenthesis, at line 1"),
+        (["--grammar", "bad.lark"], "Cannot read bad.lark: Unclosed parenthesis, at line 1"),
     ],
 )
 def test_errors_of_a_grammar_are_reported(folder, arguments, message):

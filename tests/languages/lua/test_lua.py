@@ -74,5 +74,5 @@ def test_the_plugin_for_neovim():
 
 def test_a_line_that_is_edited():
     pieces = (b"-", b"-", b"[", b"[", b" x ", b"]", b"]")
-    typed = type_a_line(LUA, program(random.Random(2), 3000), pieces)
+    typed = type_a_line(LUA, program(random.Random(2), 1200), pieces)
     assert is_lua(typed) is not False

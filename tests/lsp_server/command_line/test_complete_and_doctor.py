@@ -102,7 +102,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
             1,
             [
                 "ok     engine",
-                f"failed model: {os.devnull} is neither",
+                f"Cannot find a model {os.devnull!r}",
                 "failed next completion: no model is loaded",
             ],
         ),

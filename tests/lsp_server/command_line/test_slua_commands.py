@@ -25,7 +25,7 @@ def call(*arguments, command=command_line):
         (["effects/poison", "effects/poison"], [], None),
         (["effects/poison"], ["--root", "effect"], None),
         (["effects/poison"], ["--root", "talent"], "has to end with a call of NewTalent"),
-        (["effects/poison"], ["--root", "spell"], "there is no kind of scripts `spell`"),
+        (["effects/poison"], ["--root", "spell"], "unknown kind of scripts `spell`"),
     ],
 )
 def test_check(names, options, told):

@@ -65,7 +65,7 @@ async def test_why_another_model_is_used_stays_in_the_status(start_editor):
     await editor.initialize({"model": "large"})
     await editor.until_status("idle", "large needs")
     problem = editor.last_status().reason
-    assert problem.startswith("large needs PyTorch; Install what is missing with: ")
+    assert problem.startswith("large needs PyTorch. Install what is missing with: ")
     editor.open("")
     assert await editor.suggestion() is not None
     told = editor.last_status()

@@ -144,7 +144,7 @@ LICENCES = {
 def test_the_licence_is_told_if_it_is_one(licence, gguf_hub):
     gguf_hub.tags = LICENCES[licence]
     _, output = run("pull", KNOWN.name)
-    assert (f"licence {licence}\n" if licence else "the hub names no licence\n") in output
+    assert (f"licence {licence}\n" if licence else "no licence on the hub\n") in output
     assert "\x1b" not in output
 
 

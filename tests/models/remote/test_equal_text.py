@@ -25,6 +25,7 @@ CURSORS = [
     "text = 'über <|>'\n",
     "class A:\n    def __init__(self, x):\n        self.<|>\n\n    def get(self):\n        return self.x\n",
 ]
+FEW_CURSORS = [*CURSORS[:2], *(pytest.param(cursor, marks=pytest.mark.slow) for cursor in CURSORS[2:])]
 SETTINGS = [
     DecodeSettings(tokens=16),
     DecodeSettings(tokens=16, temperature=0.8, seed=4),
@@ -66,7 +67,7 @@ def pair(request, served):
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-@pytest.mark.parametrize("cursor", CURSORS)
+@pytest.mark.parametrize("cursor", FEW_CURSORS)
 def test_runs_write_what_token_by_token_writes(pair, cursor, settings):
     check(*pair, cursor, settings)
 
@@ -80,7 +81,7 @@ def test_they_do_with_49_152_tokens(served, settings):
 
 
 @pytest.mark.parametrize("candidates", [1, 3, 10])
-@pytest.mark.parametrize("cursor", CURSORS)
+@pytest.mark.parametrize("cursor", FEW_CURSORS)
 def test_where_no_listed_candidate_connects_all_are_asked_for(pair, cursor, candidates):
     model, reference = pair
     few = listing(model, candidates)

@@ -171,6 +171,7 @@ def in_python(code, *arguments, **environment):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="compiling needs a compiler")
 def test_a_compiled_step_is_the_same_step():
     done = in_python(COMPILED)

@@ -142,13 +142,13 @@ def test_cuts_of_one_document(seed):
         )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_edits(seed):
     check_edits(SAMPLE, count=25, seed=seed)
 
 
 def test_edits_of_files():
-    for seed, data in zip(range(4), files(seed=5, longest=6000), strict=False):
+    for seed, data in zip(range(2), files(seed=5, longest=6000), strict=False):
         check_edits(data, count=10, seed=seed)
 
 
@@ -199,7 +199,7 @@ def edited(data: bytes, edit: tuple[int, int, bytes]) -> Document:
 def test_edits_that_change_what_follows(name):
     """Each cursor is used first, and after all others before it."""
     document = edited(*EDITS[name])
-    for place in range(len(document.data) + 1):
+    for place in range(0, len(document.data) + 1, 1 + len(document.data) // 16):
         assert difference(document, place, place, relax=False) is None
         assert difference(edited(*EDITS[name]), place, place, relax=True) is None
 
@@ -225,7 +225,7 @@ def test_contexts_after_edits():
 def test_preparing_changes_no_answer(data):
     prepared = engine().document(data)
     prepared.prepare()
-    places = range(0, len(data) + 1, 1 + len(data) // 90)
+    places = range(0, len(data) + 1, 1 + len(data) // 30)
     assert [found for place in places if (found := difference(prepared, place, place, relax=True))] == []
 
 
