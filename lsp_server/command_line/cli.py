@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from fimlsp import __version__
+from fimlsp.languages import LANGUAGES
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 from fimlsp.lsp_server.command_line.generate_command import generate
 from fimlsp.lsp_server.command_line.models_command import models
@@ -131,7 +132,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     default="python",
     show_default=True,
     callback=to_language,
-    help="The language: python, json, lua, go or slua.",
+    help=f"The language: {', '.join(LANGUAGES)}.",
 )
 @GRAMMAR
 @START

@@ -71,7 +71,7 @@ COMMENTED = {"python": "x = 1\n", "lua": "x = 1\n", "go": "package p\n"}
 def test_a_remark_of_the_policy_is_one_of_the_language(name):
     language = LANGUAGES[name].language()
     comment = language.editor.comment
-    assert (comment is not None) == (name in COMMENTED)
+    assert (comment is not None) == (name in COMMENTED), f"add a shortest valid text of {name} to COMMENTED"
     if comment is not None:
         text = f"{comment.begin} Path: a{comment.end}\n{COMMENTED[name]}".encode()
         start = Engine(language).document(text).middle(0, 0).start

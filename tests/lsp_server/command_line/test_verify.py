@@ -10,6 +10,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.command_line.cli import command_line
 from fimlsp.quotient.engine import Engine
@@ -173,7 +174,7 @@ def test_json():
 REFUSED = [
     (["--start", "rule"], "--start needs --grammar"),
     (["--grammar", __file__, "--language", "json"], "Give either --language or --grammar."),
-    (["--language", "cobol"], "'cobol' is not one of python, json, lua, go, slua."),
+    (["--language", "cobol"], f"'cobol' is not one of {', '.join(LANGUAGES)}."),
     (["--language", "json", "--python-version", "3.11"], "--python-version is for --language python"),
 ]
 
