@@ -194,9 +194,30 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
 
 
 @replay.command()
-@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("folders", nargs=-1, type=options.EXISTING)
+@click.option(
+    "--edits",
+    multiple=True,
+    nargs=2,
+    metavar="OLD NEW",
+    type=options.EXISTING_FOLDER,
+    help="Two releases of a package: judge while the lines that differ are written; may be repeated.",
+)
+@click.option(
+    "--typing",
+    multiple=True,
+    metavar="FOLDER",
+    type=options.EXISTING_FOLDER,
+    help="A small project: judge while its files are written from empty; may be repeated.",
+)
 @options.OUT
-@click.option("--cursors", default=600, show_default=True, type=click.IntRange(1), help="Number of cursors.")
+@click.option(
+    "--cursors",
+    default=600,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of cursors; with --edits or --typing, of each sort.",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of the cursors.")
 @click.option(
     "--set",
@@ -206,29 +227,43 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
     callback=options.to_options,
     help="An option of the server, as sent by an editor; may be repeated.",
 )
-def judge(folders: tuple[Path, ...], out: Path, cursors: int, seed: int, options: dict[str, object]) -> None:
-    """Judge the suggestions of the server in the Python files of FOLDERS...
+def judge(
+    folders: tuple[Path, ...],
+    edits: tuple[tuple[Path, Path], ...],
+    typing: tuple[Path, ...],
+    out: Path,
+    cursors: int,
+    seed: int,
+    options: dict[str, object],
+) -> None:
+    """Judge the suggestions of the server in the Python files of FOLDERS..., or while files are written.
 
     Code is cut out of finished files, and the real server gets requests at these cursors as from an editor.
-    Its suggestions are compared with the code. If a run was interrupted, the same command continues it; a
+    Its suggestions are compared with the code. With --edits and --typing nothing is cut out: files
+    are written as people do, and corrected. If a run was interrupted, the same command continues it; a
     larger --cursors adds cursors.
     """
     from fimlsp.datasets.command_line.shown_commands import judge_server
+    from fimlsp.datasets.command_line.writing_commands import judge_writing
 
+    if bool(folders) == bool(edits or typing):
+        raise click.UsageError("Give either FOLDERS, or --edits or --typing.")
     with plain_errors():
-        judge_server(folders, out, cursors, seed, options)
+        if folders:
+            judge_server(folders, out, cursors, seed, options)
+        else:
+            judge_writing(edits, typing, out, cursors, seed, options)
 
 
 @replay.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=options.EXISTING)
 @options.OUT
 def compare(runs: tuple[Path, ...], out: Path) -> None:
     """Write one report about several RUNS... of `judge`, side by side, into --out."""
-    from fimlsp.datasets.shown.report import write_report
-    from fimlsp.datasets.shown.run import ShownRun
+    from fimlsp.datasets.command_line.writing_commands import compare_runs
 
     with plain_errors():
-        write_report([ShownRun.read(run) for run in runs], out)
+        compare_runs(runs, out)
     click.echo(out / "report.md")
 
 

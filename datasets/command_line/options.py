@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fimlsp.languages.python.versions import PythonVersion
 
 KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
+EXISTING = click.Path(exists=True, path_type=Path)
+EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 LANGUAGES = ("python", "json", "lua", "go", "slua")
 
 

@@ -101,7 +101,7 @@ class Editor:
                 "initializationOptions": options,
             },
         )
-        self._notify("initialized", {})
+        self.notify("initialized", {})
         while self._status["state"] == "loading":
             self._read(PATIENCE_S)
         if self._status["state"] != "idle":
@@ -115,7 +115,7 @@ class Editor:
     ) -> None:
         try:
             self._request("shutdown", None)
-            self._notify("exit", None)
+            self.notify("exit", None)
             self._process.wait(PATIENCE_S)
         except (EditorError, subprocess.TimeoutExpired):
             pass
@@ -138,22 +138,24 @@ class Editor:
         Raises:
             EditorError: the server has ended or is stuck.
         """
-        uri = path.as_uri()
         opened = without_its_line(left)
-        document = {"uri": uri, "languageId": "python", "version": 0, "text": opened + right}
-        self._notify("textDocument/didOpen", {"textDocument": document})
-        self._wait_for_names()
-        for version, (before, typed) in enumerate(words(opened, left), 1):
-            position = _position(before)
-            change = {"range": {"start": position, "end": position}, "text": typed}
-            document = {"uri": uri, "version": version}
-            self._notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
-            self._wait_for_names()
-        reply = self._ask(uri, left)
-        self._notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        document = self.open(path, opened, right)
+        document.wait_for_names()
+        for before, typed in words(opened, left):
+            document.change(before + typed, right)
+            document.wait_for_names()
+        reply = document.ask()
+        document.close()
         return reply
 
-    def _ask(self, uri: str, left: str) -> Reply:
+    def open(self, path: Path, left: str, right: str) -> OpenText:
+        """The document of the file at *path*, opened with the cursor between *left* and *right*."""
+        document = {"uri": path.as_uri(), "languageId": "python", "version": 0, "text": left + right}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+        return OpenText(self, path.as_uri(), left, right)
+
+    def ask(self, uri: str, left: str) -> Reply:
+        """The answer to typing up to the end of *left* in the document *uri*."""
         started = time.monotonic()
         result = self._request(
             "textDocument/inlineCompletion",
@@ -171,10 +173,12 @@ class Editor:
         state, reason, names = (self._status.get(name) for name in ("state", "reason", "names"))
         return Reply(texts, str(state), reason, names, ms, closing)
 
-    def _wait_for_names(self) -> None:
+    def wait_for_names(self) -> None:
+        """Wait until the server knows the names in scope of the last edit."""
         self._request("workspace/executeCommand", {"command": NAMES_KNOWN})
 
-    def _notify(self, method: str, params: object) -> None:
+    def notify(self, method: str, params: object) -> None:
+        """Send a notification."""
         self._send({"method": method, "params": params})
 
     def _request(self, method: str, params: object) -> Any:  # noqa: ANN401 - any JSON value
@@ -233,6 +237,61 @@ class Editor:
             self._status = params
         elif message["method"] == "window/logMessage" and params.get("type", 9) <= WARNING:
             self._warn(str(params.get("message")))
+
+
+class OpenText:
+    """A document that the *editor* has open, with its cursor between two texts."""
+
+    def __init__(self, editor: Editor, uri: str, left: str, right: str) -> None:
+        self._editor = editor
+        self._uri = uri
+        self._left, self._right = left, right
+        self._version = 0
+
+    def change(self, left: str, right: str) -> None:
+        """Make the text *left* and *right*, with the cursor between them, by one edit."""
+        before, after = self._left + self._right, left + right
+        if before != after:
+            kept = common_end(self._right, right)
+            start = common_start(before[: len(before) - kept], after[: len(after) - kept])
+            end = len(before) - kept
+            places = {"start": _position(before[:start]), "end": _position(before[:end])}
+            change = {"range": places, "text": after[start : len(after) - kept]}
+            self._version += 1
+            document = {"uri": self._uri, "version": self._version}
+            self._editor.notify(
+                "textDocument/didChange", {"textDocument": document, "contentChanges": [change]}
+            )
+        self._left, self._right = left, right
+
+    def wait_for_names(self) -> None:
+        """Wait until the server knows the names in scope."""
+        self._editor.wait_for_names()
+
+    def ask(self) -> Reply:
+        """The answer to typing up to the cursor."""
+        return self._editor.ask(self._uri, self._left)
+
+    def close(self) -> None:
+        """Close the document."""
+        self._editor.notify("textDocument/didClose", {"textDocument": {"uri": self._uri}})
+
+
+def common_start(first: str, second: str) -> int:
+    """The length of the longest text with which both start."""
+    least, most = 0, min(len(first), len(second))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if first[least:middle] == second[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def common_end(first: str, second: str) -> int:
+    """The length of the longest text with which both end."""
+    return common_start(first[::-1], second[::-1])
 
 
 def _insertion(insert_text: object) -> tuple[str, str]:

@@ -33,10 +33,10 @@ def write_report(runs: Sequence[ShownRun], out: Path) -> None:
         lines += ["## Runs", "", *_figures(_by_run(runs), "run")]
     for run in runs:
         lines += [f"## {run.name}", "", *_figures({"all": run.answers, **by_kind(run.answers)}, "kind")]
-        lines += [*_times(run.answers), *_reasons(run.answers)]
+        lines += [*times(run.answers), *reasons(run.answers)]
     lines += [line for picture in pictures for line in (f"![{picture[:-4]}]({picture})", "")]
     write_page(out, "report", lines, pictures)
-    write_page(out, "examples", _examples(runs[-1]), {})
+    write_page(out, "examples", examples(runs[-1].answers), {})
 
 
 def _by_run(runs: Sequence[ShownRun]) -> dict[str, Sequence[Shown]]:
@@ -72,17 +72,19 @@ def _figures(groups: Mapping[str, Sequence[Shown]], title: str) -> list[str]:
     rows = list[list[object]]()
     for name, answers in groups.items():
         figures = Summary.of(answers)
-        shown = f"{figures.shown:,} = {_percent(figures.shown / max(1, figures.cursors))}"
-        good, bad = ([_percent(getattr(figures, field)) for field in fields] for fields in (GOOD, BAD))
+        shown = f"{figures.shown:,} = {percent(figures.shown / max(1, figures.cursors))}"
+        good, bad = ([percent(getattr(figures, field)) for field in fields] for fields in (GOOD, BAD))
         rows.append([name, f"{figures.cursors:,}", shown, *good, f"{figures.saved:.1f}", *bad])
     return table(head, rows)
 
 
-def _percent(share: float | None) -> str | None:
+def percent(share: float | None) -> str | None:
+    """A share, 0 to 1, as a percentage; None stays None."""
     return None if share is None else f"{100 * share:.1f} %"
 
 
-def _times(answers: Sequence[Shown]) -> list[str]:
+def times(answers: Sequence[Shown]) -> list[str]:
+    """A table of the times to the answers."""
     spread = Distribution.of([answer.ms for answer in answers])
     if spread is None:
         return []
@@ -90,10 +92,11 @@ def _times(answers: Sequence[Shown]) -> list[str]:
     return table(["milliseconds to the answer", "median", "90 %", "max"], [["all cursors", *figures]])
 
 
-def _reasons(answers: Sequence[Shown]) -> list[str]:
-    reasons = Counter(answer.reason or answer.status for answer in answers if answer.text is None)
+def reasons(answers: Sequence[Shown]) -> list[str]:
+    """A table of the reasons why nothing was shown."""
+    silences = Counter(answer.reason or answer.status for answer in answers if answer.text is None)
     nameless = Counter(answer.names for answer in answers if answer.names is not None)
-    rows = [[reason, count] for reason, count in reasons.most_common(REASONS)]
+    rows = [[reason, count] for reason, count in silences.most_common(REASONS)]
     rows += [[f"names were not known: {reason}", count] for reason, count in nameless.most_common(REASONS)]
     return table(["nothing shown because", "cursors"], rows) if rows else []
 
@@ -113,11 +116,11 @@ def _pictures(runs: Sequence[ShownRun]) -> dict[str, str]:
     return {"right.svg": picture("How right", GOOD), "faults.svg": picture("Faults", BAD)}
 
 
-def _examples(run: ShownRun) -> list[str]:
+def examples(shown_or_not: Sequence[Shown]) -> list[str]:
     """The worst texts of each kind: those with the most faults, and of these those that agree least."""
     legend = "`⟦ ⟧` encloses the shown text, `‸` marks the cursor after it is accepted."
     lines = ["# Examples", "", f"Texts with the most faults of each kind; {legend}", ""]
-    for kind, answers in by_kind(run.answers).items():
+    for kind, answers in by_kind(shown_or_not).items():
         lines += [f"## {kind}", ""]
         shown = [(answer, answer.verdict) for answer in answers if answer.verdict is not None]
         for answer, verdict in sorted(shown, key=lambda pair: _quality(pair[1]))[:EXAMPLES]:

@@ -41,10 +41,29 @@ class Verdict:
         """
         left, right = original[: cursor.start], original[cursor.end :]
         truth = original[cursor.start : cursor.end]
+        is_exact = measures.is_exact(text, truth, cursor.is_within_line)
+        return cls.between(left, text, right, truth, original, closing, is_exact, cursor.column)
+
+    @classmethod
+    def between(
+        cls,
+        left: str,
+        text: str,
+        right: str,
+        truth: str,
+        original: str,
+        closing: str,
+        is_exact: bool,
+        column: int,
+    ) -> Verdict:
+        """The verdict on *text* between *left* and *right*, in place of *truth*, in a block at *column*.
+
+        The faults of *original*, the file with the true text, do not count.
+        """
         error = compile_error(left + text + right)
         before_cursor = text.removesuffix(closing)
         return cls(
-            exact=measures.is_exact(text, truth, cursor.is_within_line),
+            exact=is_exact,
             right=measures.is_wholly_right(before_cursor, truth),
             begins=measures.begins_right(before_cursor, truth),
             agreed=measures.agreeing(before_cursor, truth),
@@ -52,7 +71,7 @@ class Verdict:
             undefined=tuple(sorted(undefined_names(left, text, right) - undefined_names("", original, ""))),
             compile_error=error if error is not None and compile_error(original) is None else None,
             repeats=measures.repeats(left, text, right, truth),
-            leaves_block=measures.leaves_block(text, cursor.column),
+            leaves_block=measures.leaves_block(text, column),
         )
 
     @classmethod

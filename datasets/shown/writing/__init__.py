@@ -1,0 +1,1 @@
+"""Suggestions while people write: real edits between releases, files written from empty, corrections."""

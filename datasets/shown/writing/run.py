@@ -1,0 +1,103 @@
+"""A run of `fimlsp replay judge --edits` or `--typing`; each answer is saved at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fimlsp.datasets.runs.plan import About, Plan
+from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError, read_rows
+from fimlsp.datasets.shown.editor import Editor, OpenText
+from fimlsp.datasets.shown.run import RESULTS
+from fimlsp.datasets.shown.writing.answers import Answer
+from fimlsp.datasets.shown.writing.places import Project, Step, Writing
+
+
+@dataclass(frozen=True, slots=True)
+class WritingPlan(Plan):
+    """The plan of a run: the pairs of releases in *edits* and the folders in *typing*, by their names.
+
+    The other fields are as in `fimlsp.datasets.shown.run.ShownPlan`.
+    """
+
+    edits: tuple[str, ...]
+    typing: tuple[str, ...]
+    seed: int
+    options: Mapping[str, object]
+    model: str
+    fimlsp: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class WritingRun:
+    """A finished or interrupted run: its name, its plan, its last start, and its answers."""
+
+    name: str
+    plan: WritingPlan
+    about: About
+    answers: Sequence[Answer]
+
+    @classmethod
+    def read(cls, folder: Path) -> WritingRun:
+        """The run in *folder*.
+
+        Raises:
+            RunFolderError: there is none, or it is damaged.
+        """
+        run = RunFolder(folder)
+        return cls(folder.name, run.plan(WritingPlan), run.about, read_answers(folder))
+
+
+def read_answers(folder: Path) -> list[Answer]:
+    """The answers of the run in *folder*; none if it has not started.
+
+    Raises:
+        RunFolderError: they are damaged or of another version.
+    """
+    try:
+        return [Answer.from_json(row) for row in read_rows(folder / RESULTS)]
+    except (KeyError, TypeError) as error:
+        raise RunFolderError(f"{folder / RESULTS} is of another version of fimlsp ({error}).") from error
+
+
+def ask_in_project(editor: Editor, project: Project, out: Path, report: Callable[[Answer], None]) -> None:
+    """Write the files of *project*, save the answers that *out* lacks, and pass each to *report*.
+
+    Raises:
+        EditorError: the server has ended; the answers so far are saved.
+    """
+    done = {str(row["record"]["case"]) for row in read_rows(out / RESULTS)}
+    with (out / RESULTS).open("a", encoding="utf-8") as results:
+
+        def save(answer: Answer) -> None:
+            results.write(json.dumps(answer.to_json()) + "\n")
+            results.flush()
+            report(answer)
+
+        for writing in project.writings:
+            if project.keeps_open or any(place.case not in done for place in writing.places):
+                document = _write(editor, writing, done, save)
+                if not project.keeps_open:
+                    document.close()
+
+
+def _write(editor: Editor, writing: Writing, done: set[str], save: Callable[[Answer], None]) -> OpenText:
+    """Take the steps of *writing*, with requests at the places that are not *done*."""
+    document = editor.open(writing.path, *_in_its_line_ends(writing, next(writing.steps())))
+    for step in writing.steps():
+        left, right = _in_its_line_ends(writing, step)
+        document.change(left, right)
+        if step.waits:
+            document.wait_for_names()
+        if step.place is not None and step.place.case not in done:
+            done.add(step.place.case)
+            save(Answer.of(step.place, step, document.ask(), writing.newline))
+    return document
+
+
+def _in_its_line_ends(writing: Writing, step: Step) -> tuple[str, str]:
+    left, right = (text.replace("\n", writing.newline) for text in (step.left, step.right))
+    return left, right
