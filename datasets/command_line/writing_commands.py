@@ -72,7 +72,11 @@ def _projects(
         count = (n + place) // len(typing)
         projects.append(draw_typing(folder, root.resolve(), count, seed))
     projects += draw_corrections([*(old for old, _ in edits), *typing], n, seed)
-    return (project for project in projects if project.places)
+    for folder in dict.fromkeys(project.folder for project in projects):
+        parts = [project for project in projects if project.folder == folder]
+        writings = [writing for part in parts for writing in part.writings]
+        if any(writing.places for writing in writings):
+            yield Project(folder, writings, keeps_open=parts[0].keeps_open)
 
 
 def _ask_with_progress(
@@ -85,7 +89,7 @@ def _ask_with_progress(
     console: Console,
 ) -> None:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    answers = list[Answer]()
+    answers, code = list[Answer](), code_digest((*PACKAGES, "lsp_server"))
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("cursors", total=sum(len(project.places) for project in projects))
 
@@ -105,7 +109,7 @@ def _ask_with_progress(
                     options=dict(options),
                     model=editor.model,
                     fimlsp=__version__,
-                    code=code_digest((*PACKAGES, "lsp_server")),
+                    code=code,
                 )
                 RunFolder(out).claim(plan, About.this_process())
                 answers[:] = read_answers(out)

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from fimlsp.datasets.shown.writing.places import Place, first_line
 
@@ -47,7 +48,7 @@ class Faults:
 
     @classmethod
     def of(cls, place: Place, left: str, text: str, right: str, newline: str) -> Faults:
-        """The faults of *text* at *place* between *left* and *right*; *newline* is the document's line end."""
+        """The faults of *text* at *place* between *left* and *right*; *newline* ends its lines."""
         line_ends = any(end != newline for end in _LINE_END.findall(text))
         text = _LINE_END.sub("\n", text)
         truth = place.truth or ""
@@ -67,11 +68,11 @@ def is_doubled(left: str, text: str, right: str, truth: str) -> bool:
     """
     if not text.strip() or truth.startswith(text.rstrip()):
         return False
-    follows = right[: first_line(right)]
+    line, _, below = right.partition("\n")
     return (
-        _doubles_word(left, text, follows)
-        or _doubles_bracket(left, text, follows)
-        or _doubles_line(text, follows)
+        _doubles_word(left, text, line)
+        or _doubles_bracket(left, text, line)
+        or _doubles_line(text, line, below)
     )
 
 
@@ -99,14 +100,15 @@ def _doubles_bracket(left: str, text: str, follows: str) -> bool:
     return follows[:1] in ("(", "[") and follows[:1] in text
 
 
-def _doubles_line(text: str, follows: str) -> bool:
-    """True if *text* ends with the start of *follows*, or with all of it."""
-    follows = follows.strip()
-    end = text.rstrip()
-    return any(
-        end.endswith(follows[:length]) and _WORD.search(follows[:length]) is not None
-        for length in range(DOUBLED_MIN, len(follows) + 1)
-    )
+def _doubles_line(text: str, follows: str, below: str) -> bool:
+    """True if *text* ends with the start of *follows*, the rest of the line, or with the line *below*."""
+    end, follows = text.rstrip(), follows.strip()
+    starts = [follows[:length] for length in range(DOUBLED_MIN, len(follows) + 1)]
+    if any(end.endswith(start) and _WORD.search(start) for start in starts):
+        return True
+    next_line = below[: first_line(below)].strip()
+    last_line = end[end.rfind("\n") + 1 :].strip()
+    return len(next_line) >= DOUBLED_MIN and last_line == next_line and not follows
 
 
 def _brings_back(left: str, text: str, truth: str, deleted: str) -> bool:
@@ -157,8 +159,8 @@ def _jumps(text: str) -> Iterator[tuple[ast.stmt, ast.stmt | None]]:
         for field in ("body", "orelse", "finalbody", "handlers"):
             block = getattr(node, field, None)
             if isinstance(block, list):
-                followers = [*block[1:], None]
-                yield from (pair for pair in zip(block, followers, strict=True) if _is_jump(pair[0]))
+                pairs = zip_longest(block, block[1:])
+                yield from (pair for pair in pairs if _is_jump(pair[0]))
 
 
 def _is_jump(node: ast.AST) -> bool:

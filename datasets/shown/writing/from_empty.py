@@ -70,7 +70,7 @@ class Order:
             return None
         return cls(text, _bodies(text), _pairs(text, tokens), _pauses(text, tokens))
 
-    def keys(self) -> Iterator[tuple[int | None, str, str]]:
+    def presses(self) -> Iterator[tuple[int | None, str, str]]:
         """After each key: the offset in the finished text, and the texts left and right of the cursor.
 
         The offset is None where a body is left out.
@@ -223,7 +223,7 @@ def _writing(path: Path, order: Order, places: Sequence[Place], newline: str) ->
 
     def steps() -> Iterator[Step]:
         yield Step("", "")
-        for offset, left, right in order.keys():  # noqa: SIM118 - not a mapping
+        for offset, left, right in order.presses():
             yield Step(left, right)
             for place in [] if offset is None else by_offset.get(offset, []):
                 yield Step(left, right, place, waits=True)

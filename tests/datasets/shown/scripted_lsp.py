@@ -41,13 +41,14 @@ def answer(request, text):
 
 
 def edited(text, change):
-    start, end = change["range"]["start"], change["range"]["end"]
-    assert start == end
+    start, end = (offset(text, change["range"][side]) for side in ("start", "end"))
+    return text[:start] + change["text"] + text[end:]
+
+
+def offset(text, position):
     lines = text.split("\n")
-    line = lines[start["line"]].encode("utf-16-le")
-    at = 2 * start["character"]
-    lines[start["line"]] = (line[:at] + change["text"].encode("utf-16-le") + line[at:]).decode("utf-16-le")
-    return "\n".join(lines)
+    line = lines[position["line"]].encode("utf-16-le")[: 2 * position["character"]].decode("utf-16-le")
+    return sum(len(above) + 1 for above in lines[: position["line"]]) + len(line)
 
 
 def main(state):

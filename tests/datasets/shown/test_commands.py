@@ -90,11 +90,30 @@ def test_runs_that_differ_by_their_seed_are_reported_together(folder):
     assert "| together | 4 |" in (folder / "both" / "report.md").read_text()
 
 
+def test_writing_is_judged_and_compared(folder):
+    for release in ("old", "new"):
+        (folder / release / "box").mkdir(parents=True)
+    (folder / "old" / "box" / "box.py").write_text(SOURCE.replace("    print(size, width)\n", ""))
+    (folder / "new" / "box" / "box.py").write_text(SOURCE)
+    command = ("judge", "--edits", "old/box", "new/box", "--typing", "src", "--out", "out")
+    done = call(replay, *command, "--cursors", 2, "--set", "confidence=0", "--set", "deadlineMs=60000")
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in (folder / "out" / "results.jsonl").read_text().splitlines()]
+    assert {row["record"]["kind"].partition("-")[0] for row in rows} == {"edit", "type", "mend"}
+    assert "old/box → new/box" in (folder / "out" / "report.md").read_text()
+    assert call(replay, "compare", "out", "--out", "one").exit_code == 0
+    assert (folder / "one" / "report.md").read_text() == (folder / "out" / "report.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("judge", "src", "--out", "out", "--set", "maxTokens"), "is not OPTION=VALUE"),
         (("judge", "empty", "--out", "out"), "no Python files"),
+        (("judge", "src", "--typing", "src", "--out", "out"), "Give either FOLDERS"),
+        (("judge", "--out", "out"), "Give either FOLDERS"),
+        (("judge", "--typing", "empty", "--out", "out"), "no code that is written"),
+        (("judge", "--edits", "src", "src/box.py", "--out", "out"), "is a file"),
         (("compare", "empty", "--out", "out"), "holds no run"),
     ],
 )
