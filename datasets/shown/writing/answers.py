@@ -24,16 +24,14 @@ class Answer:
     """The answer at one place: one line of the results.
 
     Attributes:
-        shown: the server's answer; its verdict compares it with the text that was really written.
+        shown: the server's answer, with a verdict if the text that was really written is known.
         faults: the faults of its text; None if nothing was shown.
-        is_known: True if the text that was really written is known.
         written: the characters that were written here, indentation excluded: to the end of the line, or of
             the line in which the right part of a longer text ends.
     """
 
     shown: Shown
     faults: Faults | None
-    is_known: bool
     written: int
 
     @classmethod
@@ -56,14 +54,13 @@ class Answer:
                 closing=reply.closing,
             ),
             faults=None if text is None else Faults.of(place, step.left, text, step.right, newline),
-            is_known=place.truth is not None,
             written=_written(truth, place.stop, verdict),
         )
 
     def to_json(self) -> dict[str, Any]:
         """The answer as an object for a line of JSON."""
         faults = None if self.faults is None else asdict(self.faults)
-        rest = {"faults": faults, "is_known": self.is_known, "written": self.written}
+        rest = {"faults": faults, "written": self.written}
         return {**self.shown.to_json(), **rest}
 
     @classmethod
@@ -74,7 +71,7 @@ class Answer:
             KeyError, TypeError: it is of another version.
         """
         faults = None if row["faults"] is None else Faults(**row["faults"])
-        return cls(Shown.from_json(row), faults, row["is_known"], row["written"])
+        return cls(Shown.from_json(row), faults, row["written"])
 
     @property
     def sort(self) -> str:
@@ -108,9 +105,9 @@ def _written(truth: str, stop: int, verdict: Verdict | None) -> int:
 class Summary:
     """The figures of some answers.
 
-    `shown` is a number. `right`, `exact` and `begins` are shares of the shown texts at places whose truth is
-    known; `faults`, by the keys of `FAULTS`, are shares of all shown texts. `saved` is a share of the
-    characters that were written. A share of nothing is None.
+    `shown` is a number. `right`, `exact` and `begins` are shares of the shown texts with a verdict. `faults`,
+    by the keys of `FAULTS`, are shares of all shown texts. `saved` is a share of the written characters. A
+    share of nothing is None.
     """
 
     places: int

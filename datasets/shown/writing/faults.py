@@ -119,7 +119,7 @@ def _brings_back(left: str, text: str, truth: str, deleted: str) -> bool:
         joined = (line + written[: first_line(written)]).strip()
         return bool(written.strip()) and (written.startswith(deleted) or joined == deleted)
 
-    return brings(text) and not brings(truth)
+    return brings(text) and not brings(truth) and not truth.startswith(text.rstrip())
 
 
 def _unreachable(left: str, text: str, right: str) -> bool:

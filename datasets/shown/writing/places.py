@@ -1,7 +1,7 @@
 """Places at which people pause while they write, and the ways there.
 
-A `Step` is a document at one moment. A `Writing` is the history of one file as steps, from its opening on; at
-some of them, the drawn places, the server gets a request. `Project` holds the writings of one workspace.
+A `Step` is a document at one moment. A `Writing` is the history of one file as steps, from its opening on. At
+some of them, the drawn places, the server gets a request. A `Project` holds the writings of one workspace.
 """
 
 from __future__ import annotations

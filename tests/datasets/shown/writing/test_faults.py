@@ -46,6 +46,8 @@ CASES = [
     ("x = |\n", "price", None, {"deleted": ("price",), "truth": "price + 1"}),
     ("x = |\n", "price", "brings_back", {"deleted": ("x = price",)}),
     ("x = |\n", "price2", None, {"deleted": ("x = price",)}),
+    ("from|\n", " a import b", None, {"deleted": ("from a import b",), "truth": " a import b, c"}),
+    ("from|\n", " a import b", "brings_back", {"deleted": ("from a import b",), "truth": " a import c"}),
     # line ends
     ("class E(A):|", "\n    pass", None, {}),
     ("class E(A):|", "\r\n    pass", "line_ends", {}),
