@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,7 +50,7 @@ def judge_writing(
     try:
         with ExitStack() as stack:
             roots = [Path(stack.enter_context(TemporaryDirectory())) for _ in typing]
-            projects = list(_projects(edits, typing, roots, n, seed))
+            projects = _projects(edits, typing, roots, n, seed)
             if not projects:
                 raise click.ClickException("Cannot draw cursors: the folders have no code that is written.")
             _ask_with_progress(projects, edits, typing, out, seed, options, console)
@@ -65,18 +65,14 @@ def judge_writing(
 
 def _projects(
     edits: Sequence[tuple[Path, Path]], typing: Sequence[Path], roots: Sequence[Path], n: int, seed: int
-) -> Iterator[Project]:
+) -> list[Project]:
     """The projects with places to judge; *roots* are empty folders, one for each of *typing*."""
     projects = draw_edits(edits, n, seed)
     for place, (folder, root) in enumerate(zip(typing, roots, strict=True)):
         count = (n + place) // len(typing)
         projects.append(draw_typing(folder, root.resolve(), count, seed))
     projects += draw_corrections([*(old for old, _ in edits), *typing], n, seed)
-    for folder in dict.fromkeys(project.folder for project in projects):
-        parts = [project for project in projects if project.folder == folder]
-        writings = [writing for part in parts for writing in part.writings]
-        if any(writing.places for writing in writings):
-            yield Project(folder, writings, keeps_open=parts[0].keeps_open)
+    return [project for project in projects if project.places]
 
 
 def _ask_with_progress(
