@@ -25,6 +25,9 @@ class NoSuggestion(UserError):  # noqa: N818 - not an error, an answer
 LARGEST_DOCUMENT = 8_000_000
 """Bytes, about 200,000 lines. The contexts of such a file take 20 seconds and 0.5 GB."""
 
+LARGEST_CELL = 100_000
+"""Bytes of a notebook's cell; each edit reads the whole cell again, up to 0.1 s."""
+
 LONGEST_LINE = 50_000
 """Bytes. Each keystroke reads the cursor's line again, 0.02 ms per 1,000 bytes of code."""
 
@@ -90,8 +93,8 @@ class OpenDocument:
 
     def with_text(self, version: int, text: Text) -> OpenDocument:
         """The next version."""
-        cell = None if self.cell is None else read_cell(text.data)
-        refusal = self.refusal_by_rules or refusal_of_text(text, cell)
+        cell, problem = _read(text, is_cell=self.cell is not None)
+        refusal = self.refusal_by_rules or problem
         return OpenDocument(
             self.id, self.language, version, text, self.grammar, cell, self.refusal_by_rules, refusal
         )
@@ -138,15 +141,15 @@ class OpenDocuments:
         """Use *rules* and the workspaces' Python versions from now on."""
         self._rules = rules
         for uri, old in self._open.items():
-            self._open[uri] = new = self._document(old.id, old.language, old.version, old.text, old.cell)
+            is_cell = old.cell is not None
+            self._open[uri] = new = self._document(old.id, old.language, old.version, old.text, is_cell)
             if new.grammar != old.grammar or (new.refusal is None) != (old.refusal is None):
                 self._send_whole(new)
 
     def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
         """The editor opened a document; *cell*: of a notebook."""
-        data = encode(text)
-        notebook_cell = read_cell(data) if cell or is_cell(uri) else None
-        document = self._document(DocumentId(self._client, uri), language, version, Text(data), notebook_cell)
+        name, is_of_notebook = DocumentId(self._client, uri), cell or is_cell(uri)
+        document = self._document(name, language, version, Text(encode(text)), is_of_notebook)
         self._open[uri] = document
         self._send_whole(document)
 
@@ -207,14 +210,14 @@ class OpenDocuments:
         return offset
 
     def _document(
-        self, name: DocumentId, language: str, version: int, text: Text, cell: Cell | None
+        self, name: DocumentId, language: str, version: int, text: Text, is_of_notebook: bool
     ) -> OpenDocument:
         by_rules = self._rules.refusal(name.uri, language)
         user_grammar = self._rules.grammars.get(language)
         python = Python(self._rules.python or self._python_of(name.uri), self._rules.check)
         grammar = user_grammar if isinstance(user_grammar, Language) else grammar_of(language, python)
-        refusal = by_rules or refusal_of_text(text, cell)
-        return OpenDocument(name, language, version, text, grammar, cell, by_rules, refusal)
+        cell, problem = _read(text, is_cell=is_of_notebook)
+        return OpenDocument(name, language, version, text, grammar, cell, by_rules, by_rules or problem)
 
     def _in_bytes(self, text: Text, change: TextChange) -> Replacement:
         if change.span is None:
@@ -231,17 +234,28 @@ class OpenDocuments:
             self._send(Close(document.id))
 
 
-def refusal_of_text(text: Text, cell: Cell | None) -> str | None:
-    """The reason that a document with this text gets no completions."""
-    if cell is not None and cell.language is not None:
-        return f"this cell is not Python ({cell.language})"
+def _read(text: Text, *, is_cell: bool) -> tuple[Cell | None, str | None]:
+    """The notebook's cell with this *text*, if it is one, and the reason for no completions in it.
+
+    A text beyond the limits is not read, because this runs on the event loop.
+    """
+    problem = refusal_of_size(text, is_cell=is_cell)
+    if not is_cell or problem is not None:
+        return (Cell(text.data) if is_cell else None), problem
+    cell = read_cell(text.data)
+    return cell, None if cell.language is None else f"this cell is not Python ({cell.language})"
+
+
+def refusal_of_size(text: Text, *, is_cell: bool) -> str | None:
+    """The reason that a text of this size, or with such long lines, gets no completions."""
+    kind, most = ("cell", LARGEST_CELL) if is_cell else ("file", LARGEST_DOCUMENT)
     size = len(text.data)
-    if size > LARGEST_DOCUMENT:
-        return f"the file is larger than {LARGEST_DOCUMENT:,} bytes"
+    if size > most:
+        return f"the {kind} is larger than {most:,} bytes"
     if size > LONGEST_LINE:
         line, length = text.longest_line()
         if length > LONGEST_LINE:
-            return f"line {line + 1} of the file is longer than {LONGEST_LINE:,} bytes"
+            return f"line {line + 1} of the {kind} is longer than {LONGEST_LINE:,} bytes"
     return None
 
 

@@ -15,10 +15,11 @@ _CELL_COMMAND = re.compile(rb"\s*%%(\w*)[^\r\n]*")
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n|$)")
 _COMMAND = re.compile(rb"[ \t]*((?:[%!?]).*)")
-_ASSIGNED = re.compile(rb"[ \t]*[\w.,\[\]* \t]+=[ \t]*([%!](?!=).*)")
+_ASSIGNED = re.compile(rb"[\w.,\[\]* \t]+=[ \t]*([%!](?!=).*)")
+_SIGNS = re.compile(rb"[%!?]")
 _HELP = re.compile(rb"[ \t]*%?[\w.*]+(\?\??)[ \t]*$")
 _LEXEME = re.compile(
-    rb"(?P<quotes>\"\"\"|''')|\"(?:\\.|[^\"\\])*(?:\"|$)|'(?:\\.|[^'\\])*(?:'|$)|\#.*|(?P<open>[(\[{])|(?P<close>[)\]}])"
+    rb"(?P<quotes>\"\"\"|''')|\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?|\#.*|(?P<open>[(\[{])|(?P<close>[)\]}])"
 )
 
 
@@ -44,6 +45,8 @@ def read_cell(data: bytes) -> Cell:
     magic = _CELL_COMMAND.match(data)
     if magic is not None and magic[1] not in _PYTHON_CELLS:
         return Cell(data, language=magic[0].strip().decode())
+    if _SIGNS.search(data) is None:
+        return Cell(data)
     masked = bytearray(data)
     commands = []
     for start, end, is_help in _commands(data):
@@ -61,7 +64,8 @@ def _commands(data: bytes) -> Iterator[tuple[int, int, bool]]:
         line = _LINE.match(data, offset)
         assert line is not None
         text = line[0].rstrip(b"\r\n")
-        command = None if open_constructs.any else _command_in(text)
+        is_possible = not open_constructs.any and _SIGNS.search(text) is not None
+        command = _command_in(text) if is_possible else None
         if command is None:
             open_constructs.read(text)
         else:

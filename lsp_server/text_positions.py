@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from fimlsp.quotient.contexts.replacement import Replacement
 
 _LINE_END = re.compile(rb"\n|\r(?!\n)")
+_LINE_FEED, _CARRIAGE_RETURN = b"\n\r"
+_NO_BYTES = np.zeros(0, np.uint8)
 _CONTINUATION = 0b1000_0000
 
 
@@ -36,8 +38,8 @@ class Text:
 
     @cached_property
     def _lines(self) -> LineTable:
-        starts = [0, *_line_starts(self.data, 0, len(self.data))]
-        return LineTable(np.array(starts, np.int64), 0, len(self.data))
+        starts = _line_starts(self.data, 0, len(self.data))
+        return LineTable(np.concatenate([np.zeros(1, np.int64), starts]), 0, len(self.data))
 
     @property
     def n_lines(self) -> int:
@@ -141,7 +143,7 @@ class Text:
         return np.concatenate(
             [
                 starts[: max(1, int(np.searchsorted(starts, start)))],
-                np.array([*_line_starts(data, start, new_end)], np.int64),
+                _line_starts(data, start, new_end),
                 starts[int(np.searchsorted(starts, end, "right")) :] + (new_end - end),
             ]
         )
@@ -188,10 +190,15 @@ def units(text: str, encoding: str) -> int:
     return len(text.encode()) if encoding == "utf-8" else len(text.encode("utf-16-le")) // 2
 
 
-def _line_starts(data: bytes, first: int, last: int) -> list[int]:
+def _line_starts(data: bytes, first: int, last: int) -> NDArray[np.int64]:
     """The line starts from *first* to *last*, both included, without the start of the text."""
-    line_ends = _LINE_END.finditer(data, max(0, first - 1), min(len(data), last + 1))
-    return [start for match in line_ends if first <= (start := match.end()) <= last]
+    start = max(0, first - 1)
+    read = np.frombuffer(data, np.uint8, min(len(data), last + 1) - start, start) if data else _NO_BYTES
+    ends = read == _LINE_FEED
+    returns = read == _CARRIAGE_RETURN
+    returns[:-1] &= ~ends[1:]
+    starts = np.flatnonzero(ends | returns) + start + 1
+    return starts[(first <= starts) & (starts <= last)]
 
 
 def _bytes_before(line: bytes, character: int, encoding: str) -> int:

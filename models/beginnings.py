@@ -51,7 +51,7 @@ PRIOR_FOLLOWS = 0.2
 """The share of positions at which a text follows, before any position is seen; it counts as one position."""
 
 _WORD_BYTE = re.compile(rb"[\w\x80-\xff]")
-_WHOLE_WORD = re.compile(rb"\s*(?:[\w\x80-\xff]+|[^\w\s\x80-\xff]+)")
+_WHOLE_WORD = re.compile(rb"(?<!\s)\s*(?:[\w\x80-\xff]+|[^\w\s\x80-\xff]+)")
 """The unit that editors accept at once: a word or a run of punctuation, with the white space before it."""
 
 _PIECE = re.compile(rb"\n?[^\n()\[\]{},:'\"]*(?:[()\[\]{},:]|'+|\"+)?")
@@ -62,7 +62,7 @@ _CALL = re.compile(rb"[\w\x80-\xff)\]]\(\Z")
 _CLOSERS = (b")", b"]", b"}")
 
 _NAME = re.compile(rb"(?<![\w\x80-\xff])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-_LAST_NAME = re.compile(rb"[\w\x80-\xff]*\Z")
+_LAST_NAME = re.compile(rb"(?<![\w\x80-\xff])[\w\x80-\xff]*\Z")
 
 
 class Names(Protocol):

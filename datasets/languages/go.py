@@ -30,7 +30,7 @@ from fimlsp.lexing.automata.cached_files import cache_folder
 
 _BUILD_SECONDS = 600
 _TOKEN = re.compile(
-    r"""(?P<skipped>\ufeff|//[^\n]*|/\*.*?\*/|\s+)
+    r"""(?P<skipped>\ufeff|//[^\n]*|/\*.*?(?:\*/|\Z)|\s+)
     |`[^`]*`|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)+'
     |0[xX](?:[pP][+-]|[\w.])*|\.?\d(?:[eEpP][+-]|[\w.])*|\w+
     |\.\.\.|<<=|>>=|&\^=|<<|>>|&\^|&&|\|\||<-|\+\+|--|[-+*/%&|^=!<>:]=|.""",

@@ -13,7 +13,7 @@ BEGINNING = 4
 NEAR = 4
 """Lines above and below the cursor in which the same line is a repetition."""
 
-_WORD = re.compile(r"\s*(?:\w+|[^\w\s]+)")
+_WORD = re.compile(r"(?<!\s)\s*(?:\w+|[^\w\s]+)")
 _DEFINITION = re.compile(r"(\s*)(?:async\s+)?(?:def|class)\s+(\w+)")
 _COMMON = frozenset(
     ["pass", "else:", "try:", "finally:", "return", "continue", "break", "raise", "yield", "...", '"""']

@@ -67,7 +67,7 @@ class GrammarFiles:
         """The definition of the rule or terminal *name*: `file, line n`; only the file if it is not found."""
         for file, text in self.texts:
             definition = re.search(
-                rf"^[ \t]*(?:%override|%extend)?[ \t]*[!?]*{re.escape(name)}\b", text, re.MULTILINE
+                rf"^[ \t]*(?:(?:%override|%extend)[ \t]*)?[!?]*{re.escape(name)}\b", text, re.MULTILINE
             )
             if definition is not None:
                 return f"{file}, line {text.count(chr(10), 0, definition.end()) + 1}"

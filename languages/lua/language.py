@@ -30,7 +30,8 @@ LUA_POLICY = LinesPolicy(
     comment=Comment("--"),
     known_names=frozenset((_WORDS + b" " + _GLOBALS).split()),
     block_opener=re.compile(
-        rb".*(?:[(\[{]|\b(?:then|do|else|repeat)|\bfunction\b[^()]*\([^()]*\))\s*\Z", re.DOTALL
+        rb".*(?:[(\[{]|\b(?:then|do|else|repeat)|\bfunction\b(?:(?!\bfunction\b)[^()])*\([^()]*\))\s*\Z",
+        re.DOTALL,
     ),
     block_closer=re.compile(rb"(?:end\b|[)\]},;\s])*\Z"),
     not_code=re.compile(

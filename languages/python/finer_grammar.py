@@ -17,7 +17,7 @@ _STRING = (
 _END = rb"[ \t\f]*(?=[\r\n;#])"
 _BEFORE_IMPORTS = re.compile(rb"(?:\xef\xbb\xbf)?%s(?:%s%s%s)?" % (_IDLE, _STRING, _END, _IDLE), re.DOTALL)
 _FUTURE_IMPORT = re.compile(
-    rb"from[ \t]+__future__[ \t]+import\b([\w, \t]*|[ \t]*\([\w,\s]*\))%s%s" % (_END, _IDLE)
+    rb"from[ \t]+__future__[ \t]+import\b([\w, \t\f]*|[ \t]*\([\w,\s]*\)[ \t\f]*)(?=[\r\n;#])%s" % _IDLE
 )
 _MAY_BECOME_IMPORT = re.compile(rb"(?:f|fr|fro|from|from[\s\\]+\w*)\Z|from[\s\\]+__future__\b")
 _MAY_BE_DOCSTRING = re.compile(rb"[(\s]*(?:[rRuU]?(?:['\"]|\Z)|[\\#])|\xef\xbb?\Z")

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 SLUA_POLICY = LinesPolicy(
     file_ending=".slua",
     known_names=frozenset(word.encode("ascii") for word in KEYWORDS),
-    block_opener=re.compile(rb".*(?:[({]|\b(?:then|do|else)|\bfunction\b[^()]*\([^()]*\))\s*\Z", re.DOTALL),
+    block_opener=re.compile(
+        rb".*(?:[({]|\b(?:then|do|else)|\bfunction\b(?:(?!\bfunction\b)[^()])*\([^()]*\))\s*\Z", re.DOTALL
+    ),
     block_closer=re.compile(rb"(?:end\b|[)},;\s])*\Z"),
     repeatable=re.compile(rb"(?:else|do|then|break;|return\b.*)\Z"),
 )

@@ -26,7 +26,7 @@ from fimlsp.lsp_server.worker_pool import WorkerPool
 SNIPPETS = "inlineCompletionSnippets"
 """Experimental capability of clients that accept a `StringValue`. LSP has no capability for it."""
 
-_WORD = re.compile(r"\w*\Z")
+_WORD = re.compile(r"(?<!\w)\w*\Z")
 _SPECIAL = re.compile(r"[\\$}]")
 
 

@@ -196,7 +196,7 @@ LONGEST_HEADER = 20
 _DEFINITION = re.compile(rb"(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
 _ASSIGNMENT = re.compile(rb"(\w+)[ \t]*(?::[^=\n]*)?=[^=]")
 _DOCSTRING = re.compile(rb"\s*[rR]?(?:\"\"\"|''')[ \t]*(\S[^\n]*)?")
-_STRING_OR_COMMENT = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\#.*")
+_STRING_OR_COMMENT = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|\#.*")
 
 
 @cached_by_hash(256)
@@ -282,7 +282,8 @@ MOST_SEARCHED = 200_000
 """Bytes of a buffer that are searched for imports."""
 
 _STATEMENT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]+(?:\((?P<inside>[^)]*)\)|(?P<names>[^\n#;]+))"
+    rb"^[ \t]*(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]+"
+    rb"(?:\((?P<inside>(?:[^()#]|#[^\n]*\n)*)\)|(?P<names>[^\n#;]+))"
     rb"|import[ \t]+(?P<modules>[^\n#;]+))",
     re.MULTILINE,
 )

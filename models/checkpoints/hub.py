@@ -178,8 +178,8 @@ def fetch_quantised(
     check_name(repository)
     with _explained(repository, revision):
         files = [str(file.path) for file in announce(repository, revision, [GGUF]).files]
-    pattern = re.compile(rf"(?:.*[-._/])?{re.escape(quantisation)}(?:[-.].*)?\.gguf", re.IGNORECASE)
-    matching = [file for file in files if pattern.fullmatch(file) and _is_whole_model(file)]
+    named = re.compile(rf"(?<![^-._/]){re.escape(quantisation)}(?=[-.])", re.IGNORECASE)
+    matching = [file for file in files if named.search(file[: -len("gguf")]) and _is_whole_model(file)]
     if len(matching) != 1:
         choices = matching or [*filter(_is_whole_model, files)]
         remedy = f"Choose one: {_listed(repository, choices)}" if choices else "Use another repository"

@@ -25,7 +25,7 @@ FIRST_MARKERS = ("<s>", "<bos>", "<｜begin▁of▁sentence｜>")
 """Markers with which families start every text."""
 
 _LIKE_A_MARKER = re.compile(
-    r"\W*(?:fim|suf|suffix|pre|prefix|mid|middle|hole|infill|code)(?:\W+|_|$)", re.IGNORECASE
+    r"(?:fim|suf|suffix|pre|prefix|mid|middle|hole|infill|code)(?:\W|_|$)", re.IGNORECASE
 )
 _MARKED = re.compile(r"[<\[▁].*[>\]]$")
 _NAMED_MAX = 6

@@ -18,8 +18,9 @@ from fimlsp.quotient.language.tables import LanguageTables
 
 _MOST_CLOSED = 12
 _MOST_TRIED = 12
-_CLOSERS = re.compile(rb"[,;:)\]}]+(?=\s*\Z)")
-_BEFORE_SPACE = re.compile(rb"\S.*?(?=[,;:][ \t].*[,:()\[\]{}\d'\x22]\s*\Z)", re.DOTALL)
+_CLOSERS = re.compile(rb"(?<![,;:)\]}])[,;:)\]}]+(?=\s*\Z)")
+_BEFORE_SPACE = re.compile(rb"\S.*?(?=[,;:][ \t])", re.DOTALL)
+_AFTER_STRING = frozenset(b",:()[]{}0123456789'\"")
 _BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}'\x22])?\s*\Z)", re.DOTALL)
 _INDENTATION = re.compile(rb"[ \t\f]*")
 
@@ -82,8 +83,10 @@ def lexemes(
 def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:
     """The starts of strings in *text* with their possible early ends; the likelier first."""
     closers = _CLOSERS.search(text)
+    shown = text.rstrip()
+    in_code = len(shown) if not _AFTER_STRING.isdisjoint(shown[-1:]) else 0
     for lexeme in _Reader(lexical, text).read(0).read[:_MOST_TRIED]:
-        marks = [pattern.match(text, lexeme.start) for pattern in (_BEFORE_SPACE, _BEFORE_MARK)]
+        marks = [_BEFORE_SPACE.match(text, lexeme.start, in_code), _BEFORE_MARK.match(text, lexeme.start)]
         ends = [mark.end() for mark in marks if mark is not None]
         ends += range(closers.start(), closers.end()) if closers is not None else ()
         yield from ((lexeme.start, end) for end in ends if lexeme.start < end < lexeme.end)

@@ -49,8 +49,8 @@ FEATURES = frozenset(
         "annotations",
     }
 )
-_FEATURE = re.compile(rb"\b__future__\s*import(?:\b[^;]*[\s,(])?(\w*)\Z")
-_NONLOCAL = re.compile(rb"\bnonlocal(?:\b[^;]*[\s,])?(\w*)\Z")
+_FEATURE = re.compile(rb"\b__future__\s*import(?:\b(?:(?!__future__)[^;])*[\s,(])?(\w*)\Z")
+_NONLOCAL = re.compile(rb"\bnonlocal(?:\b(?:(?!\bnonlocal)[^;])*[\s,])?(\w*)\Z")
 
 _LONG_LINE = 1_000
 _NODE_BYTES = 50

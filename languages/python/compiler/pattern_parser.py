@@ -15,7 +15,7 @@ _CONSTANTS = {b"True": True, b"False": False, b"None": None}
 _STRING = re.compile(r"([a-zA-Z]*)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
 _ESCAPE = re.compile(
     r"\\(?:(\r\n|\r|\n)|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})"
-    r"|N\{([^}]*)\}|([\\'\"abfnrtv]))"
+    r"|N\{([^{}\\]*)\}|([\\'\"abfnrtv]))"
 )
 _SIMPLE_ESCAPES = dict(zip("\\'\"abfnrtv", "\\'\"\a\b\f\n\r\t\v", strict=True))
 _IN_TEXT_ONLY = ("u", "U", "N")

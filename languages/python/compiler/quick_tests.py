@@ -15,29 +15,28 @@ _LONGEST_WORD = 12
 _LONGEST_NAME = 200
 _FOLLOWING = 200
 _WHOLE = re.compile(
-    rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|\b(?:type|class)\s[^(=.:\[]*\["
-    rb"|\b(?:yield|await|async)\b[^\r\n]*\bfor\b|\bimport\s*\*"
+    rb"__debug__|:=|\b(?:global|nonlocal|case|__future__)\b|\b(?:type|class)\s(?:(?!\b(?:type|class)\s)[^(=.:\[])*\["
+    rb"|\b(?:yield|await|async)\b(?:(?!\b(?:yield|await|async)\b)[^\r\n])*\bfor\b|\bimport\s*\*"
 )
-_TWO_STARS = re.compile(
-    rb"\bfor\b[^=:()\[\]{}]*\*[^=:()\[\]{}]*\*[^=:()\[\]{}]*\Z|\bfor\b[^=:]*\*[^=:]*\*[^=:]*\bin\b.{0,4}\Z"
-    rb"|\bas\b[^:]*\*[^:]*\*",
-    re.DOTALL,
-)
+_FOR, _AS = re.compile(rb"\bfor\b"), re.compile(rb"\bas\b")
+_FAR_IN = 6
+_IN_AT_END = re.compile(rb"\bin\b.{0,4}\Z", re.DOTALL)
+_NOT_A_TARGET = re.compile(rb"[=:()\[\]{}]")
 _SIGN = re.compile(rb"[=:]")
 _STATEMENT_END = re.compile(rb"[\r\n;]")
 _FUNCTION = re.compile(rb"\b(?:lambda|def)\b")
 _MORE_THAN_NAMES = re.compile(rb"\basync\b|\btype\b|\[")
 _NEAR = re.compile(rb"\b(?:yield|await|return)\b")
 _NAMED_NEXT = re.compile(rb",\s*([A-Za-z_\x80-\xff][\w\x80-\xff]*)\s+\Z")
-_KEYWORD = re.compile(rb"([\w\x80-\xff]+)\s*=(?!=)")
+_KEYWORD = re.compile(rb"(?<![\w\x80-\xff])([\w\x80-\xff]+)\s*=(?!=)")
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _CONSTANTS = re.compile(rb"(?:[\d\s,:()\[\]{}.+-]|'[^'\\\r\n{]*'|\"[^\"\\\r\n{]*\")*")
-_WITHIN_WORD = re.compile(rb"[^\W\d][\w\x80-\xff]*[\w\x80-\xff'\"]\Z|['\"\x80-\xff]['\"\w\x80-\xff]\Z")
+_WITHIN_WORD = re.compile(rb"[^\W\d][\d\x80-\xff]*[\w\x80-\xff'\"]\Z|['\"\x80-\xff]['\"\w\x80-\xff]\Z")
 _GOES_ON = re.compile(rb"[\w\x80-\xff'\"=]")
 _BRACKET = re.compile(rb"(?P<opens>[(\[{])|(?P<closes>[)\]}])|'[^']*'|\"[^\"]*\"")
 _PATTERN = re.compile(rb"\bcase\b")
 _DECLARING = (b"global", b"nonlocal")
-_DECLARATION = re.compile(rb"\b(?:global|nonlocal)\s+([\w\x80-\xff,\s]+?)\s*(?:[;\r\n#]|$)")
+_DECLARATION = re.compile(rb"\b(?:global|nonlocal)\s+([\w\x80-\xff,][\w\x80-\xff, \t\f]*)(?:[;\r\n#]|$)")
 
 
 def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
@@ -46,7 +45,7 @@ def may_be_wrong(statement: bytes, fresh: int, right: bytes) -> bool:
         return True
     if _FUNCTION.search(statement) and (_MORE_THAN_NAMES.search(statement) or _repeats_name(statement)):
         return True
-    if statement.count(b"*") > 1 and _TWO_STARS.search(statement):
+    if statement.count(b"*") > 1 and _has_starred_targets(statement):
         return True
     written = statement[-fresh - 1 :]
     if b"*" in statement and _STATEMENT_END.search(written) and _annotates_element(statement):
@@ -79,6 +78,21 @@ def adds_constants(statement: bytes, fresh: int, right: bytes) -> bool:
         if depth < 0:
             return False
     return not depth and b"*" not in statement and _PATTERN.search(statement) is None
+
+
+def _has_starred_targets(statement: bytes) -> bool:
+    """True if targets at the end of *statement*, or after an `as`, may have two stars."""
+    end = _IN_AT_END.search(statement, max(0, len(statement) - _FAR_IN))
+    return (
+        _has_stars_after(_FOR, _NOT_A_TARGET.split(statement)[-1])
+        or (end is not None and _has_stars_after(_FOR, _SIGN.split(statement[: end.start()])[-1]))
+        or any(_has_stars_after(_AS, part) for part in statement.split(b":"))
+    )
+
+
+def _has_stars_after(word: re.Pattern[bytes], text: bytes) -> bool:
+    found = word.search(text)
+    return found is not None and text.count(b"*", found.end()) > 1
 
 
 def _is_argument(name: bytes, statement: bytes) -> bool:

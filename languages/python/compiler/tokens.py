@@ -48,7 +48,7 @@ _STRING_END = {
     else re.compile(rb"(?:[^\\]|\\.)*?%s" % quote, re.DOTALL)
     for quote in (b"'", b'"', b"'''", b'"""')
 }
-_NAMED_ESCAPE = re.compile(rb"\\N\{[^}]*\}")
+_NAMED_ESCAPE = re.compile(rb"\\N\{[^{}\\]*\}")
 _LITERAL = re.compile(rb"[^\\{}'\"]+")
 _OPENING, _CLOSING = b"([{", b")]}"
 

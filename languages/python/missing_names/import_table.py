@@ -11,7 +11,8 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 _STATEMENT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]*(?:\((?P<inside>[^)]*)\)|(?P<names>[^\n(;#]+))"
+    rb"^[ \t]*(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]*"
+    rb"(?:\((?P<inside>(?:[^()#]|#[^\n]*\n)*)\)|(?P<names>[^\n(;#]+))"
     rb"|import[ \t]+(?P<modules>[^\n(;#]+))",
     re.MULTILINE,
 )

@@ -39,18 +39,18 @@ LONGEST_WORD = 200
 """Bytes of a word that are read."""
 
 _ASSIGNED = b" = 0"
-_BEGUN_WORD = re.compile(rb"[\w\x80-\xff]*\Z")
+_BEGUN_WORD = re.compile(rb"(?<![\w\x80-\xff])[\w\x80-\xff]*\Z")
 _IN_WORD = re.compile(rb"[\w\x80-\xff]")
-_FOR_OTHERS = re.compile(rb"#[^\n]*\bnoqa\b")
+_FOR_OTHERS = re.compile(rb"\bnoqa\b")
 """The comment on an import that is intended although unused, as other files import it from there."""
 
 _BLANK_LINE = re.compile(rb"[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)")
 _BINDS_AFTER = re.compile(
-    rb"\s*(?::?=(?!=)|:(?!=)[^\n]*=(?!=)|,[^\n()]*[^=!<>\n]=(?!=))|[^\n]*\bfor\b[^\n]*\bin\b"
+    rb"\s*(?::?=(?!=)|:(?!=)[^\n]*=(?!=)|,[^\n()]*[^=!<>\n]=(?!=))|(?:(?!\bfor\b)[^\n])*\bfor\b[^\n]*\bin\b"
 )
 _BRANCH = re.compile(rb"([ \t]*)(?:elif|else|except)\b.*:[ \t]*(?:#.*)?\Z")
 _TARGETS = re.compile(rb"^[ \t]*(\w+(?:, *\w+)*)[ \t]*(?::[^=\n]+)?=(?!=)", re.M)
-_BINDS_BEFORE = re.compile(rb"\b(?:for|as|def|class|import|from|global|nonlocal|lambda|del|case)\b[^\n=]*\Z")
+_BINDS_BEFORE = re.compile(rb"\b(?:for|as|def|class|import|from|global|nonlocal|lambda|del|case)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def _column(line: bytes) -> int:
 
 def _is_binding(text: bytes, start: int, end: int) -> bool:
     """True if the name between *start* and *end* of *text* may be bound there rather than read."""
-    before = text[text.rfind(b"\n", 0, start) + 1 : start]
+    before = text[max(text.rfind(sign, 0, start) for sign in (b"\n", b"=")) + 1 : start]
     return _BINDS_AFTER.match(text, end) is not None or _BINDS_BEFORE.search(before) is not None
 
 
@@ -286,7 +286,8 @@ def _unused_imports(module: symtable.SymbolTable, probed: _Probed) -> Iterator[b
             offsets = [*islice(_offsets(name, probed.left), 2)]
             if len(offsets) == 1 and next(_offsets(name, probed.right), None) is None:
                 line_end = probed.left.find(b"\n", offsets[0])
-                if line_end >= 0 and _FOR_OTHERS.search(probed.left, offsets[0], line_end) is None:
+                comment = probed.left[offsets[0] : line_end].partition(b"#")[2]
+                if line_end >= 0 and _FOR_OTHERS.search(comment) is None:
                     yield name
 
 

@@ -33,7 +33,7 @@ LINE_END = b"\n"
 _ALWAYS_KNOWN = NameSet([*BUILTIN_NAMES, *KEYWORDS])
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _WORD = re.compile(_NAME)
-_KEYWORD_ARGUMENT = re.compile(rb"(%b) ?=(?!=)" % _NAME)
+_KEYWORD_ARGUMENT = re.compile(rb"(?<![\w\x80-\xff])(%b) ?=(?!=)" % _NAME)
 _BINDS = re.compile(rb"=(?!=)|,|:")
 _NAMES_ARGUMENT = re.compile(rb"=(?!=)")
 _NEEDS_VALUE = frozenset(b"in with await + - / % < > <= >=".split())

@@ -25,11 +25,16 @@ _SET_BY_PYTHON = (
 ALWAYS_BOUND = frozenset([*dir(builtins), *_SET_BY_PYTHON.split()])
 """Names that need not be bound in a file."""
 
-_NOT_CODE = re.compile(
-    rb"#[^\n]*|(?<![\w\x80-\xff])[bru]{0,2}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''"
-    rb"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
-    re.IGNORECASE,
+_STRING_OR_COMMENT = re.compile(
+    rb"#[^\n]*|(?:(?<![\w\x80-\xff])(?P<prefix>[bruft]{1,2})(?=[\"']))?"
+    rb"(?:\"\"\"(?:\\.|[^\"\\]|\"(?!\"\"))*(?:\"\"\")?|'''(?:\\.|[^'\\]|'(?!''))*(?:''')?"
+    rb"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?)",
+    re.IGNORECASE | re.DOTALL,
 )
+"""A string that does not end reaches to the end of its line or of the code: no match fails after a long way."""
+
+
+_FORMATS = frozenset(b"ft")
 
 
 def symbols_of(code: bytes) -> symtable.SymbolTable | None:
@@ -56,5 +61,11 @@ def leaves_open(code: bytes) -> bool:
 
 
 def code_alone(code: bytes) -> bytes:
-    """*code* without comments, and without strings other than f-strings and t-strings."""
-    return _NOT_CODE.sub(b"", code)
+    """*code* without comments, and without strings other than f-strings and t-strings. O(len(code))."""
+    return _STRING_OR_COMMENT.sub(_formatted, code)
+
+
+def _formatted(match: re.Match[bytes]) -> bytes:
+    """The string of *match* if it may contain code; else nothing."""
+    prefix = match["prefix"]
+    return match[0] if prefix and not _FORMATS.isdisjoint(prefix.lower()) else b""

@@ -19,7 +19,7 @@ _MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.
 _COMMON = frozenset(
     [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
 )
-_IMPORTS_HERE = re.compile(rb"from[ \t]+[\w.]+[ \t]+import[ \t]+\(?(?:[^\n()]*[ \t,(])?(\w*)")
+_IMPORTS_HERE = re.compile(rb"from[ \t]+[\w.]+[ \t]+import[ \t](?:[ \t]*\()?(?:[^\n()]*[ \t,])?(\w*)")
 _TOP_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
 _BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
 _KEYWORD = re.compile(rb"(?<![\w.])(?:(await\b|async\s+(?:for|with)\b)|return\b|yield\b)")

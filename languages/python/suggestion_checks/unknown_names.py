@@ -29,16 +29,16 @@ _NAME = re.compile(rb"(?<![\w\x80-\xff.])[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _PLAIN_STRING = re.compile(
     rb"(?<![\w\x80-\xff])(?:[bru]|br|rb)?(?:\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.IGNORECASE
 )
-_BEGUN_WORD = re.compile(rb"[\w\x80-\xff.]*\Z")
+_BEGUN_WORD = re.compile(rb"(?<![\w\x80-\xff.])[\w\x80-\xff.]*\Z")
 _ONLY_PARAMETERS = frozenset(["self", "cls"])
 _FUTURE = re.compile(rb"^from[ \t]+__future__[ \t]+import\b[^\n(\\]*$", re.M)
 """The import that would keep names in annotations out of the symbol table."""
 
-_CLAUSES = re.compile(rb"([(\[{])|([)\]}])|(\n)|\bfor\b([^\n:]*?)\bin\b")
+_CLAUSES = re.compile(rb"([(\[{])|([)\]}])|(\n)|\bfor\b((?:(?!\bfor\b)[^\n:])*?)\bin\b")
 """Brackets, line ends and targets: these decide which comprehensions of a text are still open."""
 
 _BINDS_WITHIN = re.compile(rb"\b(?:for|lambda)\b")
-_OWN_TARGET = re.compile(rb"^[ \t]*[\w\x80-\xff, \t]+=(?!=)")
+_OWN_TARGET = re.compile(rb"^[\w\x80-\xff, \t]+=(?!=)")
 
 
 def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
@@ -152,8 +152,8 @@ def _is_bound_before(name: str, above: bytes, text: bytes) -> bool:
     if re.search(rb"(?<![\w.])%b\b" % word, above) is not None:
         return True
     binding = re.search(
-        rb"\b(?:for|as|def|class|import|from)\b[^\n=]*\b%b\b|\b%b\b[^\n=!<>()]*:?=(?!=)|\b%b\s*:"
-        % (word, word, word),
+        rb"\b(?:for|as|def|class|import|from)\b(?:(?!\b(?:for|as|def|class|import|from)\b)[^\n=])*\b%b\b"
+        rb"|\b%b\b(?:(?!\b%b\b)[^\n=!<>()])*:?=(?!=)|\b%b\s*:" % (word, word, word, word),
         text,
     )
     if binding is None:
