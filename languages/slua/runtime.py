@@ -53,7 +53,7 @@ def translate(checked: Checked) -> Translation:
     if checked.script is None or checked.faults:
         raise ValueError("cannot translate a script with faults")
     text, lines, at = "", [], 1
-    for line in _Translator(checked.presences).block(checked.script).splitlines():
+    for line in _Translator(checked.presences).block(checked.script).split("\n")[:-1]:
         marked = line.rpartition(_MARK)
         at = int(marked[0].rpartition(_MARK)[2] or at)
         lines.append(at)

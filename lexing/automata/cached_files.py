@@ -14,13 +14,14 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def cache_folder() -> Path:
-    """The cache folder: `XDG_CACHE_HOME` if it is set, otherwise where the platform keeps caches.
+    """The cache folder: `XDG_CACHE_HOME` if that is an absolute path, otherwise where the platform keeps caches.
 
     Raises:
         RuntimeError: The user has no home folder.
     """
-    if chosen := os.environ.get("XDG_CACHE_HOME"):
-        return Path(chosen) / "fimlsp"
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if chosen.is_absolute():  # the standard ignores relative ones, which would lie in the workspace
+        return chosen / "fimlsp"
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
         return Path(local) / "fimlsp"
     return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "fimlsp"

@@ -31,7 +31,7 @@ _STRING_OR_COMMENT = re.compile(
     rb"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A string that does not end reaches to the end of its line or of the code: no match fails after a long way."""
+"""A string without an end reaches to the end of its line or of the code, so that no match fails."""
 
 
 _FORMATS = frozenset(b"ft")

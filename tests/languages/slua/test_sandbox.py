@@ -50,6 +50,11 @@ def test_a_script(script, told):
         assert found == [told]
 
 
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
+def test_what_unicode_takes_for_a_line_end_is_a_sign_of_a_text(sign):
+    assert run(f'Tell("a{sign}b");\nTell("c");') == [f"a{sign}b", "c"]
+
+
 def test_a_text_is_cut_between_characters():
     (text,) = run('local s: string = "é"; for i = 1, 100 do s = s .. s; end; Tell("a" .. s);')
     assert text == "a" + "é" * ((TEXT_BYTES - 1) // 2)

@@ -277,5 +277,13 @@ def test_no_home_folder_is_no_error(monkeypatch):
     assert cached("key", lambda: SAMPLE) == SAMPLE
 
 
+def test_a_relative_cache_folder_is_ignored(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    assert cache_folder().is_relative_to(tmp_path / "home")
+
+
 def no_home():
     raise RuntimeError("no home folder")
