@@ -245,7 +245,7 @@ class Sandbox:
     def _located(self, message: str) -> str:
         place = _PLACE.match(message)
         if place is None or place["name"] not in self._lines:
-            return message.partition("\n")[0]
+            return (message if place is None else place["message"]).partition("\n")[0]
         lines = self._lines[place["name"]]
         line = lines[min(int(place["line"]), len(lines)) - 1] if lines else 1
         return f"{place['name']}:{line}: {place['message'].partition(chr(10))[0]}"

@@ -50,7 +50,7 @@ return function(rounds, instructions, text_bytes)
   local function call(f, ...)
     if depth == 0 then
       left = rounds
-      sethook(function() error("script stopped: instruction limit exceeded", 0) end, "", instructions)
+      sethook(function() error("script stopped: instruction limit exceeded", 2) end, "", instructions)
     end
     collect()
     depth = depth + 1

@@ -14,7 +14,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def cache_folder() -> Path:
-    """The cache folder: `XDG_CACHE_HOME` if that is an absolute path, otherwise where the platform keeps caches.
+    """The cache folder: `XDG_CACHE_HOME` if that is absolute, otherwise where the platform keeps caches.
 
     Raises:
         RuntimeError: The user has no home folder.

@@ -64,7 +64,7 @@ def test_calls_that_double_and_double_are_stopped():
     functions = "\n".join(
         f"local f{n}: () -> void = function() f{n - 1}(); f{n - 1}(); end;" for n in range(1, 40)
     )
-    with pytest.raises(ScriptError, match="instruction limit"):
+    with pytest.raises(ScriptError, match=r":\d+: script stopped: instruction limit"):
         run(f"local f0: () -> void = function() end;\n{functions}\nf39();")
 
 
