@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
+from lark.exceptions import VisitError
 from lark.tree import Meta
 
 from fimlsp.languages.slua import syntax
@@ -85,7 +86,14 @@ def _parse(grammar: str, text: str) -> object:
     except UnexpectedInput as error:
         raise ScriptSyntaxError(_fault(parser, text, error)) from None
     except RecursionError:
-        raise ScriptSyntaxError(Fault((1, 1), "nested too deeply")) from None
+        raise ScriptSyntaxError(_TOO_DEEP) from None
+    except VisitError as error:
+        if not isinstance(error.orig_exc, RecursionError):
+            raise
+        raise ScriptSyntaxError(_TOO_DEEP) from None
+
+
+_TOO_DEEP = Fault((1, 1), "nested too deeply")
 
 
 @cache

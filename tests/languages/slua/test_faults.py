@@ -140,3 +140,16 @@ def test_an_interface_keeps_what_is_written_about_its_parts():
     assert interface.types["A"].documentation == "Somebody.\nWho acts."
     assert interface.types["A"].fields["name"].documentation == "Its name."
     assert interface.documentation == {"a": "One."}
+
+
+DEEP = {
+    "joined": 'Tell("a"' + ' .. "a"' * 3_000 + ");",
+    "raised": "Tell(2" + " ^ 2" * 3_000 + ");",
+    "nested": "if a then " * 3_000 + "end; " * 3_000,
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_a_script_that_nests_too_deeply_has_a_fault(kind):
+    (fault,) = check_script(DEEP[kind], Interface()).faults
+    assert "nested too deeply" in fault.message
