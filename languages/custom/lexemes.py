@@ -75,8 +75,8 @@ def compiled_lexemes(
     Raises:
         GrammarError: a terminal cannot be decided by an automaton, or may be empty, or they are too many.
     """
+    _check_widths(terminals, files)
     in_order = ordered(terminals)
-    _check_widths(in_order, files)
     described = [(t.name, t.priority, t.pattern.to_regexp(), type(t.pattern).__name__) for t in in_order]
     content = repr((_VERSION, lark_version, sys.version_info[:2], described, sorted(ignored)))
     key = hashlib.sha256(content.encode()).hexdigest()
@@ -85,7 +85,14 @@ def compiled_lexemes(
 
 def _check_widths(terminals: Sequence[TerminalDef], files: GrammarFiles) -> None:
     for terminal in terminals:
-        if terminal.pattern.min_width == 0:
+        try:
+            width = terminal.pattern.min_width
+        except RecursionError:
+            raise GrammarError(
+                f"The terminal {terminal.name} ({files.location(terminal.name)}) nests too deeply; "
+                f"use fewer brackets."
+            ) from None
+        if width == 0:
             raise GrammarError(
                 f"The terminal {terminal.name} ({files.location(terminal.name)}) may match the empty text; "
                 f"let it match at least one character."

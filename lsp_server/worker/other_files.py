@@ -117,6 +117,9 @@ LARGEST_FILE = 200_000
 MOST_ENTRIES = 20_000
 """Maximum number of files and folders that are listed in a workspace folder."""
 
+MOST_LEVELS = 50
+"""Maximum depth of folders that are listed."""
+
 INDEX_BYTES = 500_000
 """Bytes of the files that share an index. If one of them changes, the index is made again."""
 
@@ -244,6 +247,8 @@ def _sources(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
         )
+        if len(Path(at).parts) - len(folder.parts) >= MOST_LEVELS:
+            folders.clear()
         entries += len(folders) + len(files)
         if entries > MOST_ENTRIES:
             return

@@ -25,6 +25,7 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
     [
         ("start: a\na: missing\n", "The rule a (bad.lark, line 2) uses missing, which is not defined"),
         ("start: A\nA: /a*/\n", "terminal A (bad.lark, line 2) may match the empty text"),
+        (f"start: A\nA: /{'(' * 3_000}a{')' * 3_000}/\n", "terminal A (bad.lark, line 2) nests too deeply"),
         ("start: A\n\nA: /(?<!b)a/\n", "terminal A (bad.lark, line 3) looks at the text before it"),
         ("start: A\nA: /a(?=b)/\n", "terminal A (bad.lark, line 2) looks at the text after its end"),
         ("start: A\nA: /(a)\\1/\n", "terminal A (bad.lark, line 2) refers back to a group"),

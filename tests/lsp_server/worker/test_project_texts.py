@@ -141,6 +141,12 @@ def test_a_folder_of_too_many_files_is_not_walked_to_its_end(project, tmp_path, 
     assert followed(project, tmp_path / "pkg" / "here.py", "alpha = ") == []
 
 
+def test_deep_folders_are_left_out(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(other_files, "MOST_LEVELS", 1)
+    assert followed(project, tmp_path / "pkg" / "here.py", "alpha = ") == ["one_long_name\n"]
+    assert followed(project, tmp_path / "pkg" / "here.py", "beta = ") == []
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
 def test_pipes_and_links_to_elsewhere_are_not_read(project, tmp_path):
     os.mkfifo(tmp_path / "pipe.py")
