@@ -9,7 +9,7 @@ import pytest
 from fimlsp.languages.python.missing_names.import_table import ImportTable
 from fimlsp.languages.python.names.code_state import state_at_end
 from fimlsp.languages.python.names.symbol_tables import code_alone, leaves_open
-from fimlsp.languages.python.versions import DEFAULT
+from fimlsp.languages.python.versions import DEFAULT_VERSION
 from fimlsp.lsp_server.documents import LARGEST_CELL, LARGEST_DOCUMENT, OpenDocuments, TextChange
 from fimlsp.lsp_server.notebook_cells import read_cell
 from fimlsp.lsp_server.text_positions import Text
@@ -100,7 +100,7 @@ class EdgeOfLimits:
     """An open document of one client; `edit` types a character, whose processor time it returns."""
 
     def __init__(self, uri, text):
-        self.documents = OpenDocuments(1, lambda _: None, lambda _: DEFAULT)
+        self.documents = OpenDocuments(1, lambda _: None, lambda _: DEFAULT_VERSION)
         self.uri = uri
         self.documents.open(uri, "python", 1, text)
 
