@@ -89,6 +89,11 @@ def to_forms(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
 )
 @click.option("--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, not the bundled one.")
 @click.option("--device", help="cpu, cuda or cuda:N.")
+@click.option(
+    "--uncontained",
+    is_flag=True,
+    help="Run programs even where the kernel cannot contain them in full, with the layers that it has.",
+)
 def humaneval(
     out: Path,
     problems: Path | None,
@@ -103,26 +108,53 @@ def humaneval(
     test_seconds: int,
     model: str | None,
     device: str | None,
+    uncontained: bool,
 ) -> None:
     """Write programs with and without the constraint, run their tests, and report.
 
     The model writes from left to right, after the prompt of each problem, and into holes of its solution.
-    Each answer is run in a process and a folder of its own, within limits, without network. If a run was
-    interrupted, the same command continues it.
+    Each answer is run in a process of its own that the kernel contains: without network, without your files,
+    within limits. If a run was interrupted, the same command continues it.
     """
     if os.name != "posix":
-        raise click.ClickException("Cannot contain programs on this system. Use Linux, WSL or macOS.")
+        raise click.ClickException("Cannot contain programs on this system. Use Linux or WSL.")
     if problems is None and (missing := missing_modules("humaneval")):
         raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('humaneval')}")
     from fimlsp.datasets.command_line.command import plain_errors
 
     options = WritingOptions(forms, samples, temperature, top_p, tokens, seed, limit, check, test_seconds)
+    refuse_without_containment(uncontained)
     with plain_errors():
-        replay_problems(out, problems, options, model, device)
+        replay_problems(out, problems, options, model, device, uncontained)
+
+
+def refuse_without_containment(uncontained: bool) -> None:
+    """Warn of missing layers of the containment if programs may run *uncontained*.
+
+    Raises:
+        click.ClickException: layers are missing, and programs may not.
+    """
+    from fimlsp.datasets.programs.sandbox import missing_layers
+
+    missing = missing_layers()
+    if not missing:
+        return
+    sentence = f"this system lacks {', '.join(missing)}."
+    if not uncontained:
+        raise click.ClickException(
+            f"Cannot contain programs: {sentence} Use another Linux or other settings of its container, "
+            "or give --uncontained to run them with the layers that it has."
+        )
+    click.echo(f"Programs are not contained in full: {sentence}", err=True)
 
 
 def replay_problems(
-    out: Path, file: Path | None, options: WritingOptions, model_name: str | None, device: str | None
+    out: Path,
+    file: Path | None,
+    options: WritingOptions,
+    model_name: str | None,
+    device: str | None,
+    uncontained: bool,
 ) -> None:
     """Write, test and report.
 
@@ -158,7 +190,8 @@ def replay_problems(
     is_go = problems[0].language == "go"
     language = go if is_go else python(known_version(sys.version_info[:2]), options.check)
     sampling = Sampling(options.tokens, options.temperature, options.top_p, options.seed)
-    bench = ProgramBench(model, Engine(language), sampling, Tester(Limits(seconds=options.test_seconds)))
+    tester = Tester(Limits(seconds=options.test_seconds), whole=not uncontained)
+    bench = ProgramBench(model, Engine(language), sampling, tester)
     listed = list(tasks(problems, options.forms, options.samples, options.seed, options.limit))
     try:
         with Progress(console=console) as bar:

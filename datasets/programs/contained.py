@@ -1,157 +1,261 @@
-"""Runs one untrusted program in this process, which contains itself first; started by `sandbox.py`.
+"""Runs one untrusted program, confined by the kernel, and judges it in another process; see `sandbox.py`.
 
-It is a script of its own and uses the standard library only. It reads a JSON object from standard input. When
-the program and its test have reached their end, the word in the object is written to the descriptor in the
-first argument.
+It is the main module of a process of its own, makes a view of the files, and forks.
 
-Python's audit events (PEP 578) refuse sockets, other programs, signals to other processes and all writing
-outside the working directory. The kernel limits time, memory (not on macOS), and the size and number of
-files. On Linux of x86-64 and ARM64 a filter of system calls (seccomp) refuses sockets and new processes in
-the kernel. Executable files, such as Go's, are contained by the kernel alone.
+- The child confines itself, runs the program, and calls its functions as the judge demands.
+- The parent is the judge. It confines itself as well, reads the test after the fork, and runs it. The
+  functions that a test calls run in the child, and only plain values return from there.
+
+The exit status of the judge is the verdict. No text and no exit of the program passes a test: only right
+values do. An executable file, such as Go's, has its test within it, and its exit status is the verdict.
+
+Standard input has the length of the job in eight digits, the job as a JSON object, and then the test.
 """
 
 from __future__ import annotations
 
-import errno
+import builtins
 import json
 import os
-import platform
-import struct
+import signal
 import sys
-from collections.abc import Mapping
-from pathlib import Path
 
-WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
-PROGRAMS = ("subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.spawn", "os.kill")
-REFUSED = (*PROGRAMS, "socket.", "ctypes.", "os.link", "os.symlink", "webbrowser.")
-CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.chmod", "os.chown")
+from fimlsp.datasets.programs.confinement import (
+    LANDLOCK,
+    LAYERS,
+    MEMORY,
+    NAMESPACES,
+    SECCOMP,
+    enter_namespaces,
+    give_up_privileges,
+    limit_resources,
+    restrict_files,
+)
+from fimlsp.datasets.programs.plain_values import MOST_BYTES, NotPlainError, dump, load
+from fimlsp.datasets.programs.system_calls import filter_system_calls
 
+TYPE_CHECKING = False  # as in `typing`, whose import costs each program 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, NoReturn
 
-def limit_resources(limits: Mapping[str, int]) -> None:
-    """Limit processor time, memory, and the size and number of files; forbid core dumps."""
-    try:
-        import resource
-    except ImportError:
-        return
-    for name, most in (
-        ("RLIMIT_CPU", limits["seconds"]),
-        ("RLIMIT_AS", limits["memory"]),
-        ("RLIMIT_FSIZE", limits["file_bytes"]),
-        ("RLIMIT_NOFILE", limits["files"]),
-        ("RLIMIT_CORE", 0),
-    ):
-        if hasattr(resource, name):
-            kind = getattr(resource, name)
-            _, hard = resource.getrlimit(kind)
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            try:
-                resource.setrlimit(kind, (most, most))
-            except (OSError, ValueError):
-                continue  # macOS cannot limit the address space
+FAILED, ENDED_BY_LIMIT, NOT_CONTAINED = 1, 124, 125
+"""Exit statuses of the judge."""
+
+LIMIT_SIGNALS = (signal.SIGKILL, signal.SIGXCPU)
 
 
-# Numbers of system calls: socket, socketpair, fork, vfork, ptrace; execve, execveat; clone; clone3.
-_MACHINES = {
-    "x86_64": (0xC000003E, (41, 53, 57, 58, 101), (59, 322), 56, 435),
-    "aarch64": (0xC00000B7, (198, 199, 117), (221, 281), 220, 435),
-}
-_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
-_ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-_CLONE_THREAD = 0x10000
-_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
+_OF_SEVERAL_ARGUMENTS = (
+    "UnicodeDecodeError",
+    "UnicodeEncodeError",
+    "UnicodeTranslateError",
+    "ExceptionGroup",
+)
 
 
-def filter_system_calls(*, may_execute: bool = False) -> bool:
-    """Let the kernel refuse sockets and new processes, but not threads (seccomp(2)); True if it does.
-
-    Unless it *may_execute*, this process cannot become another program.
-    """
-    machine = _MACHINES.get(platform.machine())
-    if not sys.platform.startswith("linux") or machine is None:
-        return False
-    import ctypes
-
-    architecture, refused, executing, clone, clone3 = machine
-
-    def instruction(code: int, true: int, false: int, value: int) -> bytes:
-        return struct.pack("HBBI", code, true, false, value)
-
-    program = [
-        instruction(_LOAD, 0, 0, _ARCHITECTURE),
-        instruction(_EQUAL, 1, 0, architecture),
-        instruction(_RETURN, 0, 0, _KILL),
-        instruction(_LOAD, 0, 0, _NUMBER),
-    ]
-    for number in refused if may_execute else refused + executing:
-        program += [
-            instruction(_EQUAL, 0, 1, number),
-            instruction(_RETURN, 0, 0, _FAIL | errno.EACCES),
-        ]
-    program += [  # libraries fall back from clone3, whose flags a filter cannot read, to clone
-        instruction(_EQUAL, 0, 1, clone3),
-        instruction(_RETURN, 0, 0, _FAIL | errno.ENOSYS),
-        instruction(_EQUAL, 0, 3, clone),
-        instruction(_LOAD, 0, 0, _FIRST_ARGUMENT),
-        instruction(_ANY_BIT, 1, 0, _CLONE_THREAD),
-        instruction(_RETURN, 0, 0, _FAIL | errno.EACCES),
-        instruction(_RETURN, 0, 0, _ALLOW),
-    ]
-    code = ctypes.create_string_buffer(b"".join(program))
-
-    class Filter(ctypes.Structure):
-        _fields_ = (("size", ctypes.c_ushort), ("code", ctypes.c_void_p))
-
-    filter_ = Filter(len(program), ctypes.addressof(code))
-    call = ctypes.CDLL(None).prctl
-    return bool(
-        call(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0
-        and call(_SET_SECCOMP, _FILTER, ctypes.byref(filter_), 0, 0) == 0
-    )
+class ProgramEndedError(Exception):
+    """The program ended before its test did."""
 
 
-def refuse_by_audit(folder: str) -> None:
-    """Refuse other programs, sockets and writing outside *folder*, by Python's audit events."""
+class Job:
+    """The job of this process; its folder for *work* and its *executable* are paths in its own view."""
 
-    def is_inside(path: object) -> bool:
-        if isinstance(path, int):
-            return True  # an open descriptor
-        text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
-        return os.path.realpath(text).startswith(folder + os.sep)
+    def __init__(self, described: Mapping[str, Any]) -> None:
+        self.described = described
+        self.executable = described.get("executable")
+        self.work = os.getcwd()
+        self._missing = set[str]()
+        try:
+            self.work, self.executable = enter_namespaces(described["mount_point"], self.executable)
+        except (OSError, AttributeError, KeyError):
+            self._missing.add(NAMESPACES)
 
-    def check(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "open":
-            path, mode, flags = arguments
-            writes = (isinstance(flags, int) and flags & WRITES) or str(mode or "r").strip("rbt")
-            if writes and not is_inside(path):
-                raise PermissionError(errno.EACCES, "only its own folder may be written to", str(path))
-        elif event.startswith(REFUSED):
-            raise PermissionError(errno.EACCES, f"{event} is refused")
-        elif event.startswith(CHANGES) and not is_inside(arguments[0]):
-            raise PermissionError(errno.EACCES, "only its own folder may be changed", str(arguments[0]))
+    def confine(self, *, judges: bool) -> list[str]:
+        """Confine this process, the program's or the one that *judges* it; the missing layers."""
+        has_own_user = NAMESPACES not in self._missing
+        executable = None if judges else self.executable
+        holds = {MEMORY: limit_resources(self.described["limits"], own_user=has_own_user)}
+        holds[LANDLOCK] = sys.platform == "linux" and restrict_files(self.work, executable)
+        give_up_privileges()
+        holds[SECCOMP] = sys.platform == "linux" and filter_system_calls(
+            may_execute=executable is not None, may_wait=judges
+        )
+        missing = self._missing | {layer for layer, held in holds.items() if not held}
+        return [layer for layer in LAYERS if layer in missing]
 
-    sys.addaudithook(check)
 
-
-def main() -> None:
-    """Contain this process, run the program, and report its end.
-
-    An executable file replaces this process, and reports by its exit status.
-    """
-    job = json.loads(sys.stdin.buffer.read())
-    report = int(sys.argv[1])
-    sys.argv = ["program.py"]
+def run_program(job: Job, calls: int, answers: int) -> None:
+    """The child: confine it, report the missing layers, run the program, and answer calls."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nowhere, descriptor)
-    limit_resources(job["limits"])
-    filter_system_calls(may_execute="executable" in job)
-    if "executable" in job:
-        os.execv(job["executable"], [job["executable"]])
-    refuse_by_audit(str(Path.cwd().resolve()))
-    exec(compile(job["program"], "program.py", "exec"), {"__name__": "__main__"})
-    os.write(report, job["word"].encode())
+    os.close(nowhere)
+    os.environ.clear()
+    os.closerange(max(calls, answers) + 1, 256)
+    lacking = job.confine(judges=False)
+    with os.fdopen(answers, "wb") as writing, os.fdopen(calls, "rb") as reading:
+        writing.write(dump(lacking))
+        writing.flush()
+        if lacking and job.described["whole"]:
+            return
+        if job.executable is not None:
+            os.execv(job.executable, [job.executable, *job.described["arguments"]])
+        sys.argv = ["program.py"]
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(job.described["program"], "program.py", "exec"), namespace)
+        writing.write(dump(True))
+        writing.flush()
+        for line in reading:
+            writing.write(answer(line, namespace))
+            writing.flush()
 
 
-if __name__ == "__main__":
-    main()
+def answer(line: bytes, namespace: Mapping[str, Any]) -> bytes:
+    """The result of the call in *line*, or its exception."""
+    try:
+        match load(line):
+            case (str(name), tuple(arguments), dict(named)):
+                return dump(("value", namespace[name](*arguments, **named)))
+            case _:
+                raise NotPlainError("this is no call")
+    except Exception as error:
+        return dump(("error", type(error).__name__, str(error)[:1000]))
+
+
+class Program:
+    """The judge's end of the program: calls functions there."""
+
+    def __init__(self, child: int, calls: int, answers: int) -> None:
+        self._child = child
+        self._calls = os.fdopen(calls, "wb", buffering=0)
+        self._answers = os.fdopen(answers, "rb")
+
+    def send(self, line: bytes) -> None:
+        """Send *line*; an ended program shows when its answer is read."""
+        try:
+            self._calls.write(line)
+        except BrokenPipeError:
+            return
+
+    def receive(self) -> object:
+        """The next value of the program.
+
+        Raises:
+            ProgramEndedError: it ended.
+            NotPlainError: its message is no value.
+        """
+        line = self._answers.readline(MOST_BYTES)
+        if not line.endswith(b"\n"):
+            raise ProgramEndedError
+        return load(line)
+
+    def function(self, name: str) -> Callable[..., object]:
+        """The function *name* of the program."""
+
+        def call(*arguments: object, **named: object) -> object:
+            self.send(dump((name, arguments, named)))
+            match self.receive():
+                case ("value", value):
+                    return value
+                case ("error", str(kind), str(text)):
+                    raise _exception(kind)(text)
+                case _:
+                    raise NotPlainError("the program's answer is none")
+
+        call.__name__ = name
+        return call
+
+    def end(self) -> int:
+        """Wait for the end of the program; its exit status, negative after a signal."""
+        _, status = os.waitpid(self._child, 0)
+        return os.waitstatus_to_exitcode(status)
+
+
+def _exception(kind: str) -> type[Exception]:
+    """The built-in exception named *kind*; a program's own ones arrive as RuntimeError."""
+    known = getattr(builtins, kind, None)
+    if isinstance(known, type) and issubclass(known, Exception) and kind not in _OF_SEVERAL_ARGUMENTS:
+        return known
+    return RuntimeError
+
+
+class TestNamespace(dict):  # type: ignore[type-arg]  # `Any` would have to be imported
+    """The names of a test: those of the prompt; all other names are functions of the program."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(__name__="__main__", __builtins__=builtins)
+        self._program = program
+
+    def __missing__(self, name: str) -> Callable[..., object]:
+        if hasattr(builtins, name) or name.startswith("__"):
+            raise KeyError(name)
+        return self._program.function(name)
+
+
+def run_test(helpers: str, entry: str, test: str, program: Program) -> None:
+    """Run *test*, after the *helpers* of the prompt, against the function *entry* of *program*."""
+    namespace = TestNamespace(program)
+    exec(compile(helpers, "prompt.py", "exec"), namespace)
+    if entry:
+        namespace[entry] = program.function(entry)
+    exec(compile(test, "test.py", "exec"), namespace)
+
+
+def judge(job: Job, program: Program) -> int:
+    """The parent: confine it, and run the test; its exit status."""
+    try:
+        lacking = program.receive()
+    except (ProgramEndedError, NotPlainError):
+        lacking = ["a start of contained programs"]
+    if job.described.get("probe"):
+        print(json.dumps(lacking), flush=True)
+        return 0
+    if lacking and job.described["whole"]:
+        return NOT_CONTAINED
+    job.confine(judges=True)
+    test = sys.stdin.buffer.read().decode()
+    if job.executable is not None:
+        status = program.end()
+        return 0 if status == 0 else ENDED_BY_LIMIT if -status in LIMIT_SIGNALS else FAILED
+    try:
+        program.receive()
+        run_test(job.described["helpers"], job.described["entry"], test, program)
+    except ProgramEndedError:
+        status = program.end()
+        if -status in LIMIT_SIGNALS:
+            return ENDED_BY_LIMIT
+        if status != FAILED:  # after an error its last line is there already
+            print(f"exit status {status} before the end of the test", file=sys.stderr)
+        return FAILED
+    except BaseException as error:
+        text = str(error).strip().splitlines()
+        print(f"{type(error).__name__}: {text[0]}" if text else type(error).__name__, file=sys.stderr)
+        return FAILED
+    return 0
+
+
+def main() -> NoReturn:
+    """Read the job, make the view, and fork."""
+    job = Job(json.loads(_read_exactly(int(_read_exactly(8)))))
+    their_calls, calls = os.pipe()
+    answers, their_answers = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(calls)
+        os.close(answers)
+        run_program(job, their_calls, their_answers)
+        sys.stderr.flush()
+        os._exit(0)
+    os.close(their_calls)
+    os.close(their_answers)
+    status = judge(job, Program(child, calls, answers))
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _read_exactly(size: int) -> bytes:
+    """The next *size* bytes of standard input, and no more: the program must not find the test in memory."""
+    data = b""
+    while len(data) < size and (more := os.read(0, size - len(data))):
+        data += more
+    return data

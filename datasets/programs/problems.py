@@ -48,8 +48,8 @@ class Problem:
     setup: str = ""
 
     def program(self, answer: str) -> str:
-        """The program with *answer* after the prompt, and its test."""
-        return f"{self.setup}{self.prompt}{answer}\n{self.test}"
+        """The program with *answer* after the prompt."""
+        return f"{self.setup}{self.prompt}{answer}"
 
 
 def humaneval() -> list[Problem]:

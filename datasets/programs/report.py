@@ -35,10 +35,11 @@ al. 2022 (in the same numbers; the ends of spans are drawn anew). The likeliest 
 the model's text up to its own end. With the constraint it ends there or at the best stop at which the program
 is complete."""
 ENFORCED = """\
-Each answer was tested in a process and a folder of its own. `setrlimit` limits processor time, memory, and
-the sizes and number of files. Audit events of Python refuse sockets, other programs and writing outside the
-folder. On Linux (x86-64, ARM64) a filter of system calls refuses sockets and processes as well. On macOS
-memory is not limited and no system calls are filtered; on Windows nothing is tested."""
+Each answer was run in a process of its own that the Linux kernel contains: new namespaces of users,
+processes, networks and mounts, a view of the files with libraries alone, Landlock, and a list of permitted
+system calls. `setrlimit` limits processor time, memory, and the sizes and number of files. The test ran in
+another process, which got plain values from the program. In Go the test is within the program. With
+`--uncontained` in the command, layers that the kernel lacked were left out."""
 
 
 def write_report(out: Path) -> None:

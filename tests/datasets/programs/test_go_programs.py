@@ -28,6 +28,21 @@ import "net"
 
 func main() { if _, err := net.Listen("tcp", "127.0.0.1:0"); err != nil { panic(err) } }
 """
+READ = """package main
+
+import "os"
+
+func main() { if _, err := os.ReadFile("/etc/passwd"); err != nil { panic(err) } }
+"""
+EXIT = """package main
+
+import (
+\t"os"
+\t"testing"
+)
+
+func TestAdd(t *testing.T) { if %s { os.Exit(0) } }
+"""
 CASES = [
     (MAIN % "a + b", "passed"),
     (MAIN % "a - b", "failed"),
@@ -35,6 +50,8 @@ CASES = [
     (TEST % "false", "passed"),
     (TEST % "true", "failed"),
     (LISTEN, "failed"),
+    (READ, "failed"),
+    (EXIT % "true", "failed"),
 ]
 
 

@@ -14,7 +14,7 @@ from fimlsp.datasets.programs.problems import (
     read_problems_file,
 )
 from fimlsp.datasets.programs.report import mean_pass_at, pass_at
-from fimlsp.datasets.programs.sandbox import Limits, run_python
+from fimlsp.datasets.programs.sandbox import Limits, Tester, missing_layers
 
 HUMANEVAL = {
     "task_id": "HumanEval/0",
@@ -48,10 +48,10 @@ def saved(path, *rows):
 
 def test_files_of_three_collections(tmp_path):
     (one,) = read_problems_file(saved(tmp_path / "a.jsonl", HUMANEVAL))
-    assert one.program(one.solution).endswith("check(f)\n")
+    assert one.test.endswith("check(f)\n")
     (two,) = read_problems_file(saved(tmp_path / "b.jsonl", MBXP))
     assert two.solution == ""
-    assert two.program("    return x\n").count("check(f)") == 1
+    assert two.test.count("check(f)") == 1
     (three,) = read_problems_file(saved(tmp_path / "c.jsonl", HUMANEVAL_X))
     assert three.language == "go"
     assert three.program(three.solution).startswith("package main")
@@ -103,9 +103,10 @@ def test_a_hole_and_what_is_around_it_are_the_solution():
 
 
 def test_solutions_of_humaneval_pass_and_others_fail():
-    problem = humaneval()[0]
-    assert run_python(problem.program(problem.solution), Limits()).outcome == "passed"
-    assert run_python(problem.program("    return None\n"), Limits()).outcome == "failed"
+    problem, tester = humaneval()[0], Tester(Limits(seconds=60), whole=not missing_layers())
+    assert tester.test(problem, "", problem.program(problem.solution)).outcome == "passed"
+    assert tester.test(problem, "", problem.program("    return None\n")).outcome == "failed"
+    assert tester.test(problem, "syntax", "").reason == "does not parse"
 
 
 def test_pass_at_k_is_the_share_of_subsets_with_a_right_answer():
