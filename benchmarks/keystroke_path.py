@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fimlsp.lsp_server.messages import Complete, Edit, Report, Request
-from fimlsp.lsp_server.protocol.receiving import Admission
+from fimlsp.lsp_server.protocol.admission import Admission
 from fimlsp.lsp_server.protocol.server import create_server
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.lsp_server.worker.names import NameLookup

@@ -3,8 +3,8 @@
 Each layer is set up by system calls through ctypes, so no program must be installed. `LAYERS` names those
 that a kernel may lack. `system_calls.py` has the filter of system calls.
 
-The view is a file system of its own in memory: libraries of Python and of the system, read-only, two devices,
-and an empty folder that can be written to. It has no `/proc` and nothing of the user.
+The view is a file system of its own in memory. It has the libraries of Python and of the system, read-only,
+two devices, and an empty folder that can be written to. It has no `/proc` and nothing of the user.
 """
 
 from __future__ import annotations

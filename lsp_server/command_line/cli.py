@@ -21,11 +21,13 @@ from fimlsp.lsp_server.command_line.parameters import (
     PYTHON,
     is_given,
     model_options,
+    refuse_token,
     to_address,
     to_grammar,
     to_language,
     to_position,
     to_scripts,
+    to_token,
 )
 from fimlsp.lsp_server.options import Settings, load_of
 
@@ -43,11 +45,14 @@ if TYPE_CHECKING:
     help="Run the language server for several clients on a port of this machine.",
 )
 @click.option(
-    "--token",
-    envvar="FIMLSP_TOKEN",
-    help="For --tcp: serve only clients with this `token` in their initialization options. "
-    "The environment variable FIMLSP_TOKEN does the same, hidden from other users.",
+    "--token-file",
+    "token",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    callback=to_token,
+    help="For --tcp: serve only clients with the `token` in this file in their initialization options. "
+    "The environment variable FIMLSP_TOKEN does the same.",
 )
+@click.option("--token", expose_value=False, hidden=True, callback=refuse_token)
 @click.pass_context
 def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | None, token: str | None) -> None:
     """Code completions that connect to the text after the cursor.
@@ -60,8 +65,6 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
         return
     if stdio and tcp:
         raise click.UsageError("Give either --stdio or --tcp.")
-    if token == "":
-        raise click.UsageError("The token is empty. Omit --token to serve all users of this machine.")
     if not stdio and not tcp:
         click.echo(context.get_help())
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
@@ -28,6 +29,41 @@ def to_address(_: click.Context, __: click.Parameter, value: str | None) -> tupl
             f"{host!r} is not this machine. Use 127.0.0.1: the server must not be reachable from a network."
         )
     return host, int(port)
+
+
+LONGEST_TOKEN = 4096
+"""Bytes of a file with a token."""
+
+
+def refuse_token(_: click.Context, __: click.Parameter, value: str | None) -> None:
+    """A token on the command line stands in the list of processes, which other users can read."""
+    if value is not None:
+        raise click.UsageError(
+            "Cannot take a token from the command line: other users see it in the list of processes. "
+            "Do put it into a file and give --token-file FILE, or set FIMLSP_TOKEN in the environment."
+        )
+
+
+def to_token(_: click.Context, __: click.Parameter, file: Path | None) -> str | None:
+    """The token in *file*, or else in the environment."""
+    if file is None:
+        token = os.environ.get("FIMLSP_TOKEN")
+        if token == "":
+            raise click.UsageError(
+                "The token is empty. Unset FIMLSP_TOKEN to serve all users of this machine."
+            )
+        return token
+    try:
+        with file.open("rb") as opened:
+            is_open_to_others = os.name == "posix" and os.fstat(opened.fileno()).st_mode & 0o077
+            token = opened.read(LONGEST_TOKEN + 1).decode().strip()
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"Cannot read the token in {file} ({error}).") from error
+    if is_open_to_others:
+        raise click.BadParameter(f"Cannot use {file}: other users can read it. Do run: chmod 600 {file}")
+    if not 0 < len(token) <= LONGEST_TOKEN:
+        raise click.BadParameter(f"Cannot use {file}: it has no token of 1 to {LONGEST_TOKEN:,} characters.")
+    return token
 
 
 def is_loopback(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Admits clients and receives their messages, where this server differs from pygls.
+"""Receives the messages of clients, where this server differs from pygls.
 
 The session keeps texts as bytes, so pygls makes no copies of its own. A malformed request gets an error as
 its answer, never a window. A completion request is bound to the current text before the next message is read:
@@ -8,11 +8,10 @@ pygls starts coroutines only afterwards.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import logging
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -28,44 +27,9 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from fimlsp.lsp_server.documents import Position, TextChange
-from fimlsp.lsp_server.options import TOKEN
+from fimlsp.lsp_server.protocol.admission import Admission, BoundedReader
 from fimlsp.lsp_server.session.completer import PendingCompletion, Trigger
 from fimlsp.lsp_server.session.session import Session
-
-MOST_CLIENTS = 32
-
-
-class Admission:
-    """Limits the number of clients, and requires *token* of them unless it is None.
-
-    The token matters on a TCP port, which all users of the machine can reach.
-    """
-
-    def __init__(self, token: str | None = None) -> None:
-        self._token = token
-        self._n_clients = 0
-
-    def admit(self, options: object) -> str | None:
-        """Admit the client with these `initializationOptions`; the reason if it is refused."""
-        given = options.get(TOKEN) if isinstance(options, Mapping) else None
-        if self._token is not None and not _is_equal(given, self._token):
-            return f"this server requires a token; give it as `{TOKEN}` in the initialization options"
-        if self._n_clients >= MOST_CLIENTS:
-            return f"this server has its maximum of {MOST_CLIENTS} clients; end one or start another server"
-        self._n_clients += 1
-        return None
-
-    def leave(self) -> None:
-        """An admitted client is gone."""
-        self._n_clients -= 1
-
-
-def _is_equal(given: object, token: str) -> bool:
-    """True if *given* is *token*, in a time that does not depend on the first difference."""
-    if not isinstance(given, str):
-        return False
-    return hmac.compare_digest(given.encode(errors="surrogatepass"), token.encode(errors="surrogatepass"))
-
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +52,6 @@ class HasSession(Protocol):
 class InlineCompletionProtocol(LanguageServerProtocol):
     """Pygls' protocol; it passes documents and completion requests on to the session."""
 
-    is_admitted = False
     _shutdown_id: str | int | None = None
 
     def __init__(self, server: Any, converter: Converter) -> None:  # noqa: ANN401 - HasSession, and pygls' own
@@ -97,6 +60,12 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         self.session = ours.session
         self._leave = ours.leave
         self._admission = ours.admission
+        self.admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_admitted(self) -> bool:
+        """True after `initialize` of an admitted client."""
+        return self.admitted.done()
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
@@ -159,7 +128,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         for cell in cells:
             self.session.close_document(cell.uri)
 
-    async def receive_all(self, reader: asyncio.StreamReader) -> None:
+    async def receive_all(self, reader: BoundedReader) -> None:
         """Handle the messages of the client until it is gone.
 
         Tasks that a message has created run before the next message is handled. Otherwise a request that is
@@ -169,9 +138,23 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             ConnectionError: As `read_body`; or the client was refused, after an answer with the reason.
             asyncio.IncompleteReadError: As `read_body`.
         """
-        while (body := await read_body(reader)) is not None:
+        while (body := await self._next_body(reader)) is not None:
             self._receive(body)
+            if self.is_admitted:
+                reader.lift()
             await asyncio.sleep(0)
+
+    async def _next_body(self, reader: BoundedReader) -> bytes | None:
+        try:
+            return await read_body(reader)
+        except ConnectionRefusedError as error:
+            self.refuse(str(error))
+            raise
+
+    def refuse(self, reason: str) -> None:
+        """Tell a client that has sent no readable request the *reason* for the end of the connection."""
+        refused = JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
+        self._send_data(types.ResponseErrorMessage(refused.to_response_error()))
 
     def _receive(self, body: bytes) -> None:
         """Handle a message. A malformed one is logged, and answered if it is a request."""
@@ -229,7 +212,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             failed = JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
             self._send_response(data["id"], error=failed.to_response_error())
             raise ConnectionRefusedError(reason)
-        self.is_admitted = True
+        self.admitted.set_result(None)
         return None
 
     def _execute_handler(
@@ -294,7 +277,7 @@ def id_of_request(body: bytes) -> str | int | None:
     return json.loads(match[1]) if match and b'"method"' in body else None
 
 
-async def read_body(reader: asyncio.StreamReader) -> bytes | None:
+async def read_body(reader: BoundedReader) -> bytes | None:
     """The body of the next message; None if the client is gone. Lines that are not headers are skipped.
 
     Raises:

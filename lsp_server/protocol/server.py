@@ -14,9 +14,10 @@ from pygls.lsp.server import LanguageServer
 
 from fimlsp import __version__
 from fimlsp.lsp_server.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.protocol.admission import Admission
 from fimlsp.lsp_server.protocol.client_requests import Configuration, LoadingProgress
 from fimlsp.lsp_server.protocol.commands import ACCEPT, COMMANDS
-from fimlsp.lsp_server.protocol.receiving import Admission, InlineCompletionProtocol, converter_factory
+from fimlsp.lsp_server.protocol.receiving import InlineCompletionProtocol, converter_factory
 from fimlsp.lsp_server.session.completer import CompletionResult, PendingCompletion
 from fimlsp.lsp_server.session.session import Session
 from fimlsp.lsp_server.session.status import STATUS, Status

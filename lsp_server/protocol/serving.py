@@ -17,7 +17,7 @@ from cattrs import ClassValidationError, transform_error
 from pygls.exceptions import JsonRpcException
 from pygls.io_ import StdoutWriter
 
-from fimlsp.lsp_server.protocol.receiving import MOST_CLIENTS, Admission
+from fimlsp.lsp_server.protocol.admission import FIRST_BYTES, Admission, BoundedReader, Door
 from fimlsp.lsp_server.protocol.server import FimServer, create_server
 from fimlsp.lsp_server.worker_pool import WorkerPool
 
@@ -29,12 +29,6 @@ COLLECTION_THRESHOLDS = (10_000, 10, 10)
 """Python's own (700, 10, 10) would collect every few keystrokes."""
 
 CHUNK = 1 << 20
-
-INITIALIZE_S = 10.0
-"""Time limit for `initialize` of a client on a port."""
-
-MOST_CONNECTIONS = 2 * MOST_CLIENTS
-"""Greater than `MOST_CLIENTS`, so that a refused client gets an answer. Further connections are closed."""
 
 LONGEST_HEADER = 1 << 26
 """Bytes of a header line, which may be a message after a malformed header."""
@@ -99,17 +93,10 @@ def serve_tcp(pool: WorkerPool, host: str, port: int, token: str | None = None) 
 
 
 async def _listen(pool: WorkerPool, host: str, port: int, admission: Admission) -> None:
-    connections = set[asyncio.StreamWriter]()
+    door = Door()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(connections) >= MOST_CONNECTIONS:
-            writer.close()
-            return
-        connections.add(writer)
-        try:
-            await _serve_client(pool, admission, reader, writer, INITIALIZE_S)
-        finally:
-            connections.discard(writer)
+        await _serve_client(pool, admission, reader, writer, door)
 
     listening = await asyncio.start_server(connected, host, port)
     log.info("waiting for clients on %s, port %d", host, port)
@@ -122,23 +109,21 @@ async def _serve_client(
     admission: Admission,
     reader: asyncio.StreamReader,
     writer: Writer,
-    initialize_s: float | None = None,
+    door: Door | None = None,
 ) -> bool:
     """Serve one client until it leaves or disconnects; false if it left without `shutdown`.
 
-    With *initialize_s*, it is one of several clients. It must send `initialize` within so many seconds, and
-    its log records also go to the server's log.
+    With a *door*, it is one of several clients. It is a stranger there until it is admitted, and its log
+    records also go to the server's log.
     """
     left: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     server: FimServer = create_server(pool, admission, left.set_result)
-    server.log.parent = None if initialize_s is None else log
+    server.log.parent = None if door is None else log
     server.protocol.set_writer(writer)
-    reading = asyncio.ensure_future(server.protocol.receive_all(reader))
+    bytes_of_client = BoundedReader(reader, None if door is None else FIRST_BYTES)
+    reading = asyncio.ensure_future(server.protocol.receive_all(bytes_of_client))
     try:
-        over, _ = await asyncio.wait(
-            (reading, left), timeout=initialize_s, return_when=asyncio.FIRST_COMPLETED
-        )
-        if not over and server.protocol.is_admitted:
+        if door is None or await _is_admitted(server, door, reading):
             await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
     finally:
         reading.cancel()
@@ -152,6 +137,18 @@ async def _serve_client(
         await server.end()
         writer.close()
     return not left.done() or left.result()
+
+
+async def _is_admitted(server: FimServer, door: Door, reading: asyncio.Future[None]) -> bool:
+    """Wait until the client is admitted, and return true; tell it the reason if it must leave instead."""
+    stranger = door.arrive()
+    try:
+        await asyncio.wait((reading, stranger, server.protocol.admitted), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        door.depart(stranger)
+    if stranger.done() and not server.protocol.is_admitted:
+        server.protocol.refuse(stranger.result())
+    return server.protocol.is_admitted
 
 
 ExceptionInfo: TypeAlias = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from fimlsp.lsp_server.protocol.admission import BoundedReader
 from fimlsp.lsp_server.protocol.receiving import read_body
 
 from ..lsp_server.waiting import finished
@@ -39,7 +40,8 @@ async def all_bodies(data):
     reader = reader_of(data)
     found = []
     try:
-        while (body := await read_body(reader)) is not None:
+        bounded = BoundedReader(reader, None)
+        while (body := await read_body(bounded)) is not None:
             found.append(body)
     except (ConnectionError, asyncio.IncompleteReadError, ValueError):  # each ends the connection
         return found, True

@@ -9,11 +9,12 @@ import subprocess
 import sys
 from functools import partial
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from fimlsp.lsp_server.command_line.cli import command_line
-from fimlsp.lsp_server.command_line.parameters import is_loopback
+from fimlsp.lsp_server.command_line.parameters import is_loopback, to_token
 
 from ..waiting import HANG_GUARD_S, connected, finished
 from ..wire import message
@@ -28,7 +29,9 @@ REFUSED = [
     (["--tcp", "example.org:8765"], "is not this machine"),
     (["--tcp", "127.0.0.1:8765", "--stdio"], "either"),
     (["--stdio", "doctor"], "omit doctor"),
-    (["--tcp", "127.0.0.1:8765", "--token", ""], "The token is empty"),
+    (["--tcp", "127.0.0.1:8765", "--token", "sesame"], "--token-file FILE, or set FIMLSP_TOKEN"),
+    (["--tcp", "127.0.0.1:8765", "--token", ""], "list of processes"),
+    (["--tcp", "127.0.0.1:8765", "--token-file", "{missing}"], "does not exist"),
     (["complete"], "Missing argument"),
     (["complete", "{file}"], "--at"),
     (["complete", "{file}", "--at", "1"], "is not LINE:COLUMN"),
@@ -47,6 +50,41 @@ REFUSED = [
     (["train", "--help"], "Usage: command-line train"),
     (["unknown"], "No such command"),
 ]
+
+
+TOKENS = [
+    (b"sesame\n", 0o600, "sesame"),
+    (b"sesame", 0o400, "sesame"),
+    (b"sesame", 0o640, "other users can read it. Do run: chmod 600"),
+    (b"sesame", 0o604, "other users can read it. Do run: chmod 600"),
+    (b" \n", 0o600, "it has no token"),
+    (b"x" * 5000, 0o600, "it has no token"),
+    (b"\xff", 0o600, "Cannot read the token"),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of files are POSIX's")
+@pytest.mark.parametrize(("content", "mode", "expected"), TOKENS)
+def test_the_token_comes_from_a_file(tmp_path, content, mode, expected):
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    file.chmod(mode)
+    try:
+        got = to_token(None, None, file)
+    except click.ClickException as error:
+        got = error.message
+    assert got.startswith(expected) or expected in got
+    assert expected == "sesame" or "sesame" not in got
+
+
+def test_the_token_comes_from_the_environment(monkeypatch):
+    monkeypatch.delenv("FIMLSP_TOKEN", raising=False)
+    assert to_token(None, None, None) is None
+    monkeypatch.setenv("FIMLSP_TOKEN", "sesame")
+    assert to_token(None, None, None) == "sesame"
+    monkeypatch.setenv("FIMLSP_TOKEN", "")
+    with pytest.raises(click.UsageError, match="The token is empty"):
+        to_token(None, None, None)
 
 
 @pytest.fixture

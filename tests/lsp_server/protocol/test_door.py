@@ -8,8 +8,8 @@ import socket
 
 import pytest
 
-from fimlsp.lsp_server.protocol import serving
-from fimlsp.lsp_server.protocol.receiving import MOST_CLIENTS, Admission
+from fimlsp.lsp_server.protocol import admission, receiving, serving
+from fimlsp.lsp_server.protocol.admission import FIRST_BYTES, MOST_CLIENTS, MOST_STRANGERS, Admission
 from fimlsp.lsp_server.worker_pool import MOST_WORKERS, WorkerPool
 
 from ..waiting import connected, finished, until
@@ -43,11 +43,11 @@ def test_the_token(options, is_admitted):
 
 
 def test_a_place_is_free_again_when_a_client_is_gone():
-    admission = Admission()
-    assert [admission.admit({}) for _ in range(MOST_CLIENTS)] == [None] * MOST_CLIENTS
-    assert "has its maximum of" in admission.admit({})
-    admission.leave()
-    assert admission.admit({}) is None
+    clients = Admission()
+    assert [clients.admit({}) for _ in range(MOST_CLIENTS)] == [None] * MOST_CLIENTS
+    assert "has its maximum of" in clients.admit({})
+    clients.leave()
+    assert clients.admit({}) is None
 
 
 async def test_who_does_not_know_the_token_is_told_and_left(monkeypatch):
@@ -126,38 +126,69 @@ async def listening():
         await server
 
 
-async def is_served(reader, writer):
-    """True if the server answers a request, false if it closes the connection."""
-    writer.write(message("shutdown", None, 1))
-    with contextlib.suppress(ConnectionError):
-        return await finished(reader.readline()) != b""
-    return False
+async def told(reader):
+    """All that the server sends until it closes the connection."""
+    return (await finished(reader.read())).decode()
 
 
-async def test_who_says_nothing_is_left_after_a_while(monkeypatch):
-    assert serving.INITIALIZE_S == 10
-    monkeypatch.setattr(serving, "INITIALIZE_S", 0.5)
+async def test_who_says_nothing_is_told_and_left_after_a_while(monkeypatch):
+    assert admission.INITIALIZE_S == 10
+    monkeypatch.setattr(admission, "INITIALIZE_S", 0.5)
     async with listening() as port:
         (reader, writer), (other, its_writer) = await connected(port), await connected(port)
         its_writer.write(b"Content-Length: 400\r\n\r\n{")
-        assert await finished(reader.read()) == b""
-        assert await finished(other.read()) == b""
+        assert "no `initialize` arrived in time" in await told(reader)
+        assert "no `initialize` arrived in time" in await told(other)
         writer.close()
         its_writer.close()
 
 
-async def test_more_connections_than_there_may_be_are_closed_at_once():
-    assert serving.MOST_CONNECTIONS == 64
-    async with listening() as port:
-        held = [await connected(port) for _ in range(serving.MOST_CONNECTIONS)]
-        extra, extra_writer = await connected(port)
-        assert await finished(extra.read()) == b""
-        assert await is_served(*held[-1])
-        held[0][1].close()
-        while not await is_served(*(late := await connected(port))):
-            late[1].close()
-        for writer in (extra_writer, late[1], *(writer for _, writer in held)):
+async def test_silent_connections_keep_nobody_out():
+    """Those that have waited longest give way, and are told; admitted clients stay."""
+    async with tcp_server(*SCRIPTED) as server:
+        known = await server.connect()
+        await known.initialize()
+        silent = [await connected(server.port) for _ in range(70)]
+        late = await server.connect()
+        await late.initialize()
+        for wire in (known, late):
+            wire.send(did_open(URI, "x = "), inline(1, URI, 0, 4))
+            assert (await wire.answer(1))["result"]["items"]
+        for reader, _ in silent[: 70 - MOST_STRANGERS]:
+            assert "too many connections wait for admission" in await told(reader)
+        for _, writer in silent:
             writer.close()
+
+
+FLOODS = {
+    "one message": message("initialize", {"a": [[]] * 40_000}, 1),
+    "its length alone": b"Content-Length: 65537\r\n\r\n",
+    "one line": b"x" * (3 * FIRST_BYTES),
+    "many lines": b"x\r\n" * FIRST_BYTES,
+    "many messages": message("shutdown", None, 1) * 2000,
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+async def test_a_stranger_is_read_up_to_64_kb_and_told(monkeypatch, flood):
+    read = []
+    parse = receiving.json.loads
+    monkeypatch.setattr(receiving.json, "loads", lambda text: [read.append(len(text)), parse(text)][1])
+    async with listening() as port:
+        reader, writer = await connected(port)
+        writer.write(flood)
+        with contextlib.suppress(ConnectionError):
+            assert "may have 65,536 bytes" in await told(reader)
+        assert sum(read) <= FIRST_BYTES
+        writer.close()
+
+
+async def test_an_admitted_client_may_send_more():
+    async with tcp_server(*SCRIPTED) as server:
+        wire = await server.connect()
+        await wire.initialize()
+        wire.send(did_open(URI, "#" * (3 * FIRST_BYTES) + "\nx = "), inline(1, URI, 1, 4))
+        assert "items" in (await wire.answer(1))["result"]
 
 
 async def test_initialize_comes_once():

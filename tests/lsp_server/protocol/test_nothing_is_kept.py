@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from fimlsp.lsp_server.protocol.receiving import Admission
+from fimlsp.lsp_server.protocol.admission import Admission, BoundedReader
 from fimlsp.lsp_server.protocol.server import create_server
 from fimlsp.lsp_server.worker_pool import WorkerPool
 
@@ -46,7 +46,7 @@ async def test_a_message_that_is_repeated(frames):
     reader = asyncio.StreamReader()
     server = create_server(WorkerPool(WORKER), Admission(), lambda _: None)
     server.protocol.set_writer(Nowhere())
-    reading = asyncio.ensure_future(server.protocol.receive_all(reader))
+    reading = asyncio.ensure_future(server.protocol.receive_all(BoundedReader(reader, None)))
     reader.feed_data(b"".join([*GREETING, did_open(URI, "x = "), *[frames] * 20]))
     reader.feed_eof()
     await reading
