@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Mapping
+from contextlib import suppress
 
 from fimlsp.lsp_server.options import TOKEN
 
@@ -21,6 +22,10 @@ FIRST_BYTES = 1 << 16
 
 INITIALIZE_S = 10.0
 """Time limit for `initialize` of a client on a port."""
+
+DISCARDED_BYTES = 1 << 20
+DISCARDING_S = 1.0
+"""Bytes and seconds for the rest of a message that is too long: a reset connection would lose the reason."""
 
 CROWDED = "too many connections wait for admission; connect again and send `initialize` at once"
 SILENT = "no `initialize` arrived in time; connect again and send it at once"
@@ -93,10 +98,13 @@ class BoundedReader:
     def __init__(self, reader: asyncio.StreamReader, allowance: int | None) -> None:
         self._reader = reader
         self._allowance = allowance
+        self.lifted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def lift(self) -> None:
         """The client is admitted."""
         self._allowance = None
+        if not self.lifted.done():
+            self.lifted.set_result(None)
 
     async def readline(self) -> bytes:
         """As `asyncio.StreamReader.readline`.
@@ -115,6 +123,16 @@ class BoundedReader:
         """As `asyncio.StreamReader.readexactly`. Raises like `readline`, before anything is read."""
         self._spend(size)
         return await self._reader.readexactly(size)
+
+    async def discard(self) -> None:
+        """Drop what a refused client still sends, until it closes the connection or has sent too much."""
+        with suppress(asyncio.TimeoutError, ConnectionError):
+            await asyncio.wait_for(self._discard(), DISCARDING_S)
+
+    async def _discard(self) -> None:
+        left = DISCARDED_BYTES
+        while left > 0 and (data := await self._reader.read(FIRST_BYTES)):
+            left -= len(data)
 
     def _spend(self, size: int) -> None:
         if self._allowance is not None:

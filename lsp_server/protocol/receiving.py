@@ -52,6 +52,7 @@ class HasSession(Protocol):
 class InlineCompletionProtocol(LanguageServerProtocol):
     """Pygls' protocol; it passes documents and completion requests on to the session."""
 
+    is_admitted = False
     _shutdown_id: str | int | None = None
 
     def __init__(self, server: Any, converter: Converter) -> None:  # noqa: ANN401 - HasSession, and pygls' own
@@ -60,12 +61,6 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         self.session = ours.session
         self._leave = ours.leave
         self._admission = ours.admission
-        self.admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    @property
-    def is_admitted(self) -> bool:
-        """True after `initialize` of an admitted client."""
-        return self.admitted.done()
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
@@ -149,12 +144,15 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             return await read_body(reader)
         except ConnectionRefusedError as error:
             self.refuse(str(error))
+            await reader.discard()
             raise
 
     def refuse(self, reason: str) -> None:
         """Tell a client that has sent no readable request the *reason* for the end of the connection."""
-        refused = JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
-        self._send_data(types.ResponseErrorMessage(refused.to_response_error()))
+        error = {"code": types.LSPErrorCodes.RequestFailed.value, "message": reason}
+        self._send_data({"jsonrpc": "2.0", "id": None, "error": error})
+        if isinstance(self.writer, asyncio.StreamWriter):
+            self.writer.write_eof()
 
     def _receive(self, body: bytes) -> None:
         """Handle a message. A malformed one is logged, and answered if it is a request."""
@@ -212,7 +210,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
             failed = JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
             self._send_response(data["id"], error=failed.to_response_error())
             raise ConnectionRefusedError(reason)
-        self.admitted.set_result(None)
+        self.is_admitted = True
         return None
 
     def _execute_handler(

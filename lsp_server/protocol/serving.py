@@ -11,7 +11,7 @@ import sys
 from threading import Thread
 from traceback import walk_tb
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cattrs import ClassValidationError, transform_error
 from pygls.exceptions import JsonRpcException
@@ -123,7 +123,7 @@ async def _serve_client(
     bytes_of_client = BoundedReader(reader, None if door is None else FIRST_BYTES)
     reading = asyncio.ensure_future(server.protocol.receive_all(bytes_of_client))
     try:
-        if door is None or await _is_admitted(server, door, reading):
+        if door is None or await _is_admitted(server, door, (reading, left, bytes_of_client.lifted)):
             await asyncio.wait((reading, left), return_when=asyncio.FIRST_COMPLETED)
     finally:
         reading.cancel()
@@ -139,11 +139,11 @@ async def _serve_client(
     return not left.done() or left.result()
 
 
-async def _is_admitted(server: FimServer, door: Door, reading: asyncio.Future[None]) -> bool:
-    """Wait until the client is admitted, and return true; tell it the reason if it must leave instead."""
+async def _is_admitted(server: FimServer, door: Door, ends: tuple[asyncio.Future[Any], ...]) -> bool:
+    """Wait for the first of *ends*; true if the client is admitted then. Else it gets the reason, if any."""
     stranger = door.arrive()
     try:
-        await asyncio.wait((reading, stranger, server.protocol.admitted), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((*ends, stranger), return_when=asyncio.FIRST_COMPLETED)
     finally:
         door.depart(stranger)
     if stranger.done() and not server.protocol.is_admitted:
