@@ -168,7 +168,7 @@ def replay_problems(
     from fimlsp.datasets.programs.problems import ProblemsError, humaneval, read_problems_file
     from fimlsp.datasets.programs.report import write_report
     from fimlsp.datasets.programs.run import ProgramBench, Sampling, run_all, tasks
-    from fimlsp.datasets.programs.sandbox import Limits, Tester
+    from fimlsp.datasets.programs.sandbox import Limits, NotContainedError, Tester
     from fimlsp.datasets.runs.plan import About
     from fimlsp.datasets.runs.run_folder import RunFolder
     from fimlsp.languages.go import go
@@ -197,6 +197,8 @@ def replay_problems(
         with Progress(console=console) as bar:
             answers = bar.add_task("answers", total=len(listed))
             run_all(bench, listed, out, lambda _: bar.advance(answers))
+    except NotContainedError as error:
+        raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         console.print("interrupted; the same command continues.")
         raise SystemExit(INTERRUPTED) from None

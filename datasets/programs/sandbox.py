@@ -17,6 +17,7 @@ from typing import IO, Any, Literal
 
 from fimlsp.datasets.languages.go import build_environment, go_toolchain
 from fimlsp.datasets.programs.problems import Problem
+from fimlsp.errors import UserError
 
 Outcome = Literal["passed", "failed", "timed out"]
 START = """\
@@ -61,7 +62,7 @@ class ProgramResult:
     reason: str = ""
 
 
-class NotContainedError(Exception):
+class NotContainedError(UserError):
     """The kernel no longer offers the containment that it had when the run started."""
 
 
@@ -130,7 +131,9 @@ def _run(job: Mapping[str, Any], test: str, folder: Path, limits: Limits) -> Pro
         status = _run_process(folder, job, test, limits, errors)
         error = _last_line(errors.fileno())
     if status == NOT_CONTAINED:
-        raise NotContainedError
+        raise NotContainedError(
+            "Cannot contain a program: the kernel refuses a layer that it had before. Do run it again."
+        )
     if status in (None, ENDED_BY_LIMIT, -signal.SIGKILL, -signal.SIGXCPU):
         return ProgramResult("timed out", f"more than {limits.seconds} seconds")
     if status == 0:
