@@ -115,6 +115,8 @@ class BoundedReader:
         try:
             line = await self._reader.readline()
         except ValueError as error:
+            if self._allowance is None:
+                raise
             raise ConnectionRefusedError(TOO_LONG) from error
         self._spend(len(line))
         return line
