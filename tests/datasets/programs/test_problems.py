@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from fimlsp.datasets.programs import sandbox
 from fimlsp.datasets.programs.problems import (
     KINDS,
     Problem,
@@ -14,7 +15,6 @@ from fimlsp.datasets.programs.problems import (
     read_problems_file,
 )
 from fimlsp.datasets.programs.report import mean_pass_at, pass_at
-from fimlsp.datasets.programs.sandbox import Limits, Tester, missing_layers
 
 HUMANEVAL = {
     "task_id": "HumanEval/0",
@@ -103,7 +103,10 @@ def test_a_hole_and_what_is_around_it_are_the_solution():
 
 
 def test_solutions_of_humaneval_pass_and_others_fail():
-    problem, tester = humaneval()[0], Tester(Limits(seconds=60), whole=not missing_layers())
+    problem, tester = (
+        humaneval()[0],
+        sandbox.Tester(sandbox.Limits(seconds=60), whole=not sandbox.missing_layers()),
+    )
     assert tester.test(problem, "", problem.program(problem.solution)).outcome == "passed"
     assert tester.test(problem, "", problem.program("    return None\n")).outcome == "failed"
     assert tester.test(problem, "syntax", "").reason == "does not parse"
