@@ -15,7 +15,7 @@ from contextlib import suppress
 from fimlsp.lsp_server.options import TOKEN
 
 MOST_CLIENTS = 32
-MOST_STRANGERS = 16
+MOST_STRANGERS = 2 * MOST_CLIENTS
 
 FIRST_BYTES = 1 << 16
 """Bytes that are read of a client on a port before it is admitted."""
