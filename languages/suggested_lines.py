@@ -93,7 +93,7 @@ class LinesPolicy(EditorPolicy):
 
     repeatable: re.Pattern[bytes] = re.compile(rb"(?!)")
 
-    def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
+    def first_unwanted(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """As in `EditorPolicy`: before a repeated line, a second comment, or a line of another block."""
         suggestion = suggested_lines(left, text, right)
         before = list(suggestion.above)

@@ -1,7 +1,7 @@
 """Lists the beginnings of a middle that may be shown instead of all of it, with features of each.
 
 A middle that goes wrong may still begin right. So it can be cut back to any position between two words where
-it connects. If it would connect once open brackets, or the header of a block, are closed, the closing text is
+it connects, and to the end of the word that it makes with the text right of the cursor. If it would connect once open brackets, or the header of a block, are closed, the closing text is
 inserted after the cursor. Nothing counts after a token that steering chose, nor after an unknown name.
 `fimlsp.models.confidence` estimates the probability that each beginning is right.
 """
@@ -120,7 +120,8 @@ def beginnings(
     opening = _opening(middle, surroundings)
     decoded = b"".join(token.text for token in middle.trace)
     written = middle.text if middle.stop_reason == "follows" else decoded
-    for text, log_probabilities, state in _between_words(middle, start, names):
+    joint = policy.first_joining_fault(left, middle.text, right)
+    for text, log_probabilities, state in _between_words(middle, start, names, joint):
         closing = _closing(text, middle.text, state, policy.header_end) if cursor_inside else b""
         if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, written):
             continue
@@ -148,9 +149,12 @@ def _opening(middle: Middle, surroundings: Surroundings) -> Mapping[str, float] 
 
 
 def _between_words(
-    middle: Middle, start: State, names: Names | None
+    middle: Middle, start: State, names: Names | None, joint: int | None
 ) -> Iterator[tuple[bytes, Sequence[float], State]]:
-    """The viable beginnings of *middle* that end with a word, with the log-probabilities of their tokens."""
+    """The viable beginnings of *middle* that end with a word, with the log-probabilities of their tokens.
+
+    One may also end at the offset *joint*, where it makes a word or a name together with what follows.
+    """
     state, text, log_probabilities = start, b"", list[float]()
     tokens = ((token.text, token.log_probability) for token in middle.trace)
     limit = None if names is None else names.first_misfit(tokens)
@@ -158,15 +162,21 @@ def _between_words(
         if token.steered:
             return
         log_probabilities.append(token.log_probability)
-        for piece in filter(None, _PIECE.findall(token.text)):
+        for piece in _pieces(token.text, None if joint is None else joint - len(text)):
             text += piece
             following = state.feed(piece)
             is_allowed = middle.text.startswith(text) and (limit is None or len(text) <= limit)
             if following is None or not is_allowed:
                 return
             state = following
-            if text.strip() and _is_between_words(text, middle.text):
+            if text.strip() and (len(text) == joint or _is_between_words(text, middle.text)):
                 yield text, log_probabilities, state
+
+
+def _pieces(token: bytes, at: int | None) -> Iterator[bytes]:
+    """The parts of *token* that are fed at once, one of which ends at the offset *at*."""
+    parts = (token,) if at is None or at <= 0 else (token[:at], token[at:])
+    return filter(None, (piece for part in parts for piece in _PIECE.findall(part)))
 
 
 def _closing(text: bytes, whole: bytes, state: State, header_end: bytes) -> bytes:

@@ -23,7 +23,7 @@ _KEY = re.compile(rb"\s*(\"(?:\\.|[^\"\\])*\")\s*:")
 class JsonPolicy(EditorPolicy):
     """JSON's policy. Values may repeat; a line is a repetition if its object already has its key."""
 
-    def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
+    def first_unwanted(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """As in `EditorPolicy`: before a key that its object has already, in a line of the same column."""
         suggestion = suggested_lines(left, text, right)
         head_start = len(left) - len(suggestion.head)

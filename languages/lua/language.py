@@ -40,6 +40,7 @@ LUA_POLICY = LinesPolicy(
         re.DOTALL,
     ),
     prose=re.compile(rb"\s*--"),
+    access=re.compile(rb"[(\[]|\.(?![.\d])|:(?!:)"),
     repeatable=re.compile(rb"(?:else|do|repeat|then|break|return\b.*)\Z"),
 )
 """Lua's policy: blocks stand between words as well."""

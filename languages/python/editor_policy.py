@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fimlsp.languages.python.names.code_state import state_at_end
 from fimlsp.languages.python.names.known_names import BUILTIN_NAMES
-from fimlsp.languages.python.suggestion_checks.checks import first_issue, stops_idly
+from fimlsp.languages.python.suggestion_checks.checks import first_unwanted, stops_idly
 from fimlsp.languages.python.suggestion_checks.unknown_names import first_unknown_name
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
@@ -28,9 +29,13 @@ class PythonPolicy(EditorPolicy):
         """As in `EditorPolicy`."""
         return _OPENS_BLOCK.fullmatch(line) is not None
 
-    def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
+    def ends_in_code(self, text: bytes) -> bool:
+        """As in `EditorPolicy`; strings of several lines count, too."""
+        return not state_at_end(text).quote
+
+    def first_unwanted(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """As in `EditorPolicy`."""
-        return first_issue(left, text, right)
+        return first_unwanted(left, text, right)
 
     def stops_idly(self, left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
         """As in `EditorPolicy`."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 NOT_CONFIDENT = "the model is not confident enough here (option confidence)"
 
+REPEATS = "the suggestion would repeat the text after the cursor"
+
 MOST_FOLLOWING = 8_000
 """Bytes after the cursor in which repeated lines are searched."""
 
@@ -54,7 +56,7 @@ def to_completion(
     elif not nonblank:
         reason = "the model adds nothing here"
     elif not kept:
-        reason = "the suggestion would repeat the text after the cursor"
+        reason = REPEATS
     return Completion(
         texts=kept,
         complete=bool(whole),

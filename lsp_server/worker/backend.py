@@ -19,6 +19,7 @@ from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
     NOT_CONFIDENT,
+    REPEATS,
     confident_part,
     describe_faults,
     describe_repairs,
@@ -343,13 +344,17 @@ class Backend:
         )
         if confident is None:
             answer = job.to_completion(allowed, relaxed)
-            is_cut_short = allowed[0].stop_reason == "unsure"
-            reason = NOT_CONFIDENT if is_cut_short else answer.reason or NOT_CONFIDENT
-            return replace(answer, texts=(), reason=reason)
+            return replace(answer, texts=(), reason=self._why_unsure(job, allowed[0], answer.reason))
         cut = replace(allowed[0], text=confident.inserted, complete=True)
         answer = job.to_completion([cut], relaxed)
         is_whole = answer.text.encode() == confident.inserted
         return replace(answer, closing=confident.closing.decode() if is_whole else "")
+
+    def _why_unsure(self, job: Job, written: Middle, problem: str | None) -> str:
+        """The reason that no part of *written* is shown; *problem* is one of the whole text."""
+        if job.policy.first_joining_fault(job.left, written.text, job.right) == 0:
+            return REPEATS
+        return NOT_CONFIDENT if written.stop_reason == "unsure" else problem or NOT_CONFIDENT
 
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
         """The completion if the time was up before the first token.

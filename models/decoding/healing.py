@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _TOKENISED_BYTES = 200
 _TOKENS_MAX = 8
-_WORD_BEGINS = re.compile(rb"\w")
-_IN_WORD = re.compile(rb"\w\Z")
+_WORD_BEGINS = re.compile(rb"[\w\x80-\xff]")
+_IN_WORD = re.compile(rb"[\w\x80-\xff]\Z")
 
 
 def unread_part(tokens: Tokens, text: bytes) -> bytes:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from re import Pattern
 from typing import Protocol
 
+from fimlsp.quotient.language.joined_line import KNOWN_WITHIN, JoinedLine, is_word_of
+
 _STEPS = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
 
 
@@ -36,6 +38,7 @@ class EditorPolicy:
         block_closer: matches a line that only closes parts of code begun above it.
         not_code: matches strings and comments, those without an end up to the end of the text or line.
         prose: matches the beginning of a text with sentences rather than code.
+        access: matches a sign that calls, indexes or goes into the value of a name directly before it.
     """
 
     file_ending: str = ""
@@ -46,6 +49,7 @@ class EditorPolicy:
     block_closer: Pattern[bytes] = re.compile(rb"[)\]},:;\s]*\Z")
     not_code: Pattern[bytes] = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"?")
     prose: Pattern[bytes] = re.compile(rb"(?!)")
+    access: Pattern[bytes] = re.compile(rb"[(\[]|\.(?![.\d])")
 
     def opens_block(self, line: bytes) -> bool:
         """True if a block may start after *line*."""
@@ -74,8 +78,27 @@ class EditorPolicy:
             lowest = min(lowest, depth)
         return lowest < 0 and depth > lowest
 
+    def ends_in_code(self, text: bytes) -> bool:
+        """True if *text* ends outside of strings and comments."""
+        return self.code_alone(text[-KNOWN_WITHIN:] + b"x").endswith(b"x")
+
     def first_issue(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """The offset in *text*, between *left* and *right*, up to which it may be shown; None if all may."""
+        cuts = self.first_joining_fault(left, text, right), self.first_unwanted(left, text, right)
+        return min((cut for cut in cuts if cut is not None), default=None)
+
+    def first_joining_fault(self, left: bytes, text: bytes, right: bytes) -> int | None:
+        """As `first_issue`, for the line that *text* makes with *right*: it says nothing twice."""
+        line = JoinedLine.of(left, text, right)
+        cuts = (
+            line.cut_in_word(lambda word: word in self.known_names or is_word_of(word, left, right)),
+            line.cut_before_access(self.access, lambda: self.ends_in_code(left + text[: line.start])),
+            line.cut_repetition(self.only_closes),
+        )
+        return min((line.start + cut for cut in cuts if cut is not None), default=None)
+
+    def first_unwanted(self, left: bytes, text: bytes, right: bytes) -> int | None:
+        """As `first_issue`, for all that the language's own rules hold back."""
         del left, text, right
         return None
 

@@ -21,11 +21,6 @@ from fimlsp.languages.python.suggestion_checks.lines import (
     first_unwanted_line,
 )
 
-PIECES_MIN = 2
-"""Fewest words and signs, with at least one word, whose repetition is no coincidence."""
-
-_PIECE = re.compile(rb"[\w\x80-\xff]+|[^\w\s\x80-\xff]")
-_IN_WORD = re.compile(rb"[\w\x80-\xff]")
 _CALLED = re.compile(
     rb"(?<![\w.\x80-\xff])"
     rb"(?:isinstance|issubclass|hasattr|getattr|setattr|super|range|enumerate|zip|print|open)\s*\Z"
@@ -42,23 +37,6 @@ _NAME_ALONE = re.compile(
 )
 
 
-def first_repeated_rest(left: bytes, text: bytes, right: bytes) -> int | None:
-    """The offset from which *text* repeats the rest of the cursor's line in *right*; None if it does not.
-
-    Between `for` and `in orders:` that is `order in orders`, which would even be valid.
-    """
-    del left
-    rest = right.partition(b"\n")[0].lstrip()
-    pieces = [piece.start() for piece in _PIECE.finditer(text, text.rfind(b"\n") + 1)]
-    for count, start in enumerate(pieces):
-        repeated = text[start:].rstrip()
-        if len(pieces) - count < PIECES_MIN or not rest:
-            break
-        if rest.startswith(repeated) and _IN_WORD.search(repeated) and not _is_in_word(rest, len(repeated)):
-            return start
-    return None
-
-
 CHECKS: tuple[Callable[[bytes, bytes, bytes], int | None], ...] = (
     first_unwanted_line,
     first_misplaced_keyword,
@@ -66,20 +44,14 @@ CHECKS: tuple[Callable[[bytes, bytes, bytes], int | None], ...] = (
     first_repeated_element,
     first_repeated_import,
     first_own_argument,
-    first_repeated_rest,
 )
 """All checks. Their order does not matter, as the smallest offset counts."""
 
 
-def first_issue(left: bytes, text: bytes, right: bytes) -> int | None:
+def first_unwanted(left: bytes, text: bytes, right: bytes) -> int | None:
     """The offset in *text*, between *left* and *right*, up to which it may be shown; None if all may."""
     offsets = (check(left, text, right) for check in CHECKS)
     return min((offset for offset in offsets if offset is not None), default=None)
-
-
-def _is_in_word(text: bytes, offset: int) -> bool:
-    """True if *offset* is inside a word of *text*."""
-    return _IN_WORD.match(text[offset - 1 : offset]) is not None and _IN_WORD.match(text, offset) is not None
 
 
 def first_idle_name(left: bytes, text: bytes, right: bytes) -> int | None:

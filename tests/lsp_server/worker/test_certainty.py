@@ -55,6 +55,11 @@ SURE = [
     ("def f(self):\n    <|>\n", middle(("self", -0.1), (".save()", -9.0)), None),
     ("def f(self):\n    <|>\n", middle(("self.save", -0.1), (" = 1", -9.0)), None),
     ("def f():\n    <|>\n", middle(("return 1", -0.1), ("\ndef g(): pass", -0.1)), "return 1"),
+    ("total = 1\nx = to<|>tal\n", middle(("tal", -0.1), (" - to", -0.1)), None),
+    ("total = 1\nx = to<|>l\n", middle(("ta", -0.1)), "ta"),
+    ("total = 1\nx = to<|>.real\n", middle(("tal", -0.1), (" = total", -0.1)), "tal"),
+    ("total = 1\nx = pri<|>(1)\n", middle(("nt", -0.1), ("(total)", -0.1)), "nt"),
+    ("total = 1\nx = t<|>l\n", middle(("otal", -0.1), ("()", -0.1)), "ota"),
 ]
 
 

@@ -14,7 +14,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_element,
     first_repeated_key,
 )
-from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, first_repeated_rest, stops_idly
+from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
     first_repeated_import,
@@ -246,26 +246,6 @@ ELEMENTS = [
 def test_the_first_element_that_is_listed_too_often(marked):
     left, text, right, issue = split(marked)
     assert first_repeated_element(left, text, right) == issue
-
-
-# the rest of a line, said once more
-RESTS = [
-    "for <|order !in orders|> in orders:\n    pass\n",
-    "for <|order|> in orders:\n    pass\n",
-    "x = <|a + !b * c|>b * c\n",
-    "x = <|a + b|>b\n",
-    "f(<|a, !b=1|> b=1)\n",
-    "f(<|a, b|>b=1)\n",
-    "f(<|a, |>b=1)\n",
-    "f(<|a)(|>)\n",
-    "x = <|a.b|>\na.b\n",
-]
-
-
-@pytest.mark.parametrize("marked", RESTS)
-def test_where_the_rest_of_the_line_is_said_again(marked):
-    left, text, right, issue = split(marked)
-    assert first_repeated_rest(left, text, right) == issue
 
 
 IDLE = [
