@@ -1,8 +1,9 @@
 """Lists the beginnings of a middle that may be shown instead of all of it, with features of each.
 
 A middle that goes wrong may still begin right. So it can be cut back to any position between two words where
-it connects, and to the end of the word that it makes with the text right of the cursor. If it would connect once open brackets, or the header of a block, are closed, the closing text is
-inserted after the cursor. Nothing counts after a token that steering chose, nor after an unknown name.
+it connects, and to the end of the word that it makes with the text right of the cursor. If it would connect
+once open brackets, or the header of a block, are closed, the closing text is inserted after the cursor.
+Nothing counts after a token that steering chose, nor after an unknown name.
 `fimlsp.models.confidence` estimates the probability that each beginning is right.
 """
 

@@ -40,8 +40,8 @@ class Suggestion:
 
     def has_text(self, inserted: bytes) -> bool:
         r"""True if *inserted* is one of the texts, up to line ends: editors may insert `\r\n`."""
-        plain = inserted.replace(b"\r\n", b"\n")
-        return plain in [text.replace(b"\r\n", b"\n") for text in self.texts]
+        plain = _plain(inserted)
+        return plain in map(_plain, self.texts)
 
     def remainders(self, data: bytes, offset: int) -> tuple[bytes, ...]:
         """The part of each text that is still to be inserted, for a cursor at *offset* of *data*.
@@ -52,16 +52,24 @@ class Suggestion:
         if not self.origin <= offset <= end:
             return ()
         before, after = data[self.origin : offset], data[offset:end]
-        n_before, n_after = len(before), len(after)
-        if self.closing and (after or n_before >= len(self.texts[0]) - len(self.closing)):
+        if self.closing and (after or len(before) >= len(self.texts[0]) - len(self.closing)):
             return ()
-        return tuple(
-            [
-                text[n_before : len(text) - n_after]
-                for text in self.texts
-                if len(text) > n_before + n_after and text.startswith(before) and text.endswith(after)
-            ]
-        )
+        rests = [_rest(text, _plain(before), _plain(after)) for text in self.texts]
+        return tuple([rest for rest in rests if rest])
+
+
+def _plain(text: bytes) -> bytes:
+    r"""*text* with the line ends `\n`: those of editor and document may differ."""
+    return text.replace(b"\r\n", b"\n")
+
+
+def _rest(text: bytes, before: bytes, after: bytes) -> bytes:
+    """*text* without its start *before* and its end *after*; empty if it has not both, or nothing else."""
+    plain = _plain(text)
+    if not (plain.startswith(before) and plain.endswith(after)):
+        return b""
+    rest = plain[len(before) : max(len(before), len(plain) - len(after))]
+    return rest if plain == text else rest.replace(b"\n", b"\r\n")
 
 
 class Suggestions:

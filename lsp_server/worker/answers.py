@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fimlsp.lsp_server.messages import Completion, Limits
+from fimlsp.lsp_server.worker.document_form import in_document_form
 from fimlsp.quotient.language.contract import Fault
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 from fimlsp.quotient.recovery.repaired_text import TextRepair
@@ -48,8 +49,10 @@ def to_completion(
     """
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
-    texts = [without_repetition(left, text, right, start, policy) for text in nonblank]
-    kept = _flawless_first(left, filter(None, texts), right, policy)
+    joined = [joined_part(left, text, right, start, policy) for text in nonblank]
+    texts = [without_repetition(left, text, right, start, policy) for text in joined]
+    formed = [in_document_form(left, text, right, start) for text in texts if text]
+    kept = _flawless_first(left, formed, right, policy)
     reason = None
     if not whole:
         reason = f"no connecting text was found ({written[0].stop_reason})"
@@ -134,6 +137,14 @@ def first_line(middle: Middle, start: State) -> Middle:
         return middle
     state = start.feed(middle.text[:end])
     return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)
+
+
+def joined_part(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:
+    """*text* up to where its line would say twice what *right* says, if the shorter text connects."""
+    cut = policy.first_joining_fault(left, text, right)
+    shorter = b"" if cut is None else text[:cut].rstrip()
+    state = start.feed(shorter) if shorter else None
+    return shorter if state is not None and state.complete else text
 
 
 def without_repetition(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:

@@ -114,11 +114,13 @@ class _Listing:
     is_handler: bool = False
     element: bytes = b""
     start: int = 0
+    end: int = 0
     elements: list[bytes] = field(default_factory=list)
 
     def add(self, piece: bytes, offset: int) -> None:
         """Add *piece* to the element that is being read."""
         self.start = self.start if self.element else offset
+        self.end = offset + len(piece)
         self.element += piece
 
     def end_element(self) -> bool:
@@ -141,12 +143,16 @@ def _may_loop(element: bytes) -> bool:
 def first_repeated_element(left: bytes, text: bytes, right: bytes) -> int | None:
     """The offset in *text* of the first element that is listed once too often; None if there is none."""
     window = _Window.around(left, text, right)
-    suggested = (start - window.start for start in _repeated_elements(window) if window.is_suggested(start))
+    suggested = (
+        max(0, start - window.start)
+        for start, end in _repeated_elements(window)
+        if start < window.end and end > window.start
+    )
     return next(suggested, None)
 
 
-def _repeated_elements(window: _Window) -> Iterator[int]:
-    """The offsets of repeated elements, up to the end of the brackets that are open after the suggestion."""
+def _repeated_elements(window: _Window) -> Iterator[tuple[int, int]]:
+    """Starts and ends of repeated elements, up to the end of the brackets that the suggestion leaves open."""
     listings = [_Listing()]
     for piece, offset in window.pieces():
         inner, is_line = listings[-1], len(listings) == 1
@@ -163,10 +169,10 @@ def _repeated_elements(window: _Window) -> Iterator[int]:
             listings.append(_Listing(sign, offset, is_handler))
         elif sign == b"," or sign in _CLOSING or (is_line and sign in _ENDS_LIST):
             if inner.end_element():
-                yield inner.start
+                yield inner.start, inner.end
             if sign in _CLOSING and not is_line:
                 listings.pop()
-                listings[-1].add(window.code[inner.opened + 1 : offset + len(piece)], offset)
+                listings[-1].add(window.code[inner.opened + 1 : offset + len(piece)], inner.opened + 1)
             elif sign != b",":
                 listings = [_Listing()]
             if offset >= window.end and len(listings) == 1:

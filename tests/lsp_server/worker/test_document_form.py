@@ -1,0 +1,36 @@
+"""Suggested texts have the line ends of their document, and no white space at the end of a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from fimlsp.languages import LANGUAGES
+from fimlsp.lsp_server.worker.document_form import in_document_form
+from fimlsp.quotient.engine import Engine
+
+# language, left<|suggestion|>right, the text that is shown
+FORMED = [
+    ("python", "class E(Exception):<|\n    pass|>\r\n", "\r\n    pass"),
+    ("python", "x = 1\r\nclass E(Exception):<|\n    pass\n\n\n|>\r\n", "\r\n    pass"),
+    ("python", "x = 1\r\n<|y = 2\r|>\r\n", "y = 2"),
+    ("python", "x = 1\r\n<|y = 2\nz = 3|>\n", "y = 2\r\nz = 3"),
+    ("python", "x = 1\n<|y = 2\r\nz = 3|>\n", "y = 2\nz = 3"),
+    ("python", "x = <|f(a,\r  b)|>", "f(a,\n  b)"),
+    ("python", "x = 1\n<|y = 2  |>\n", "y = 2"),
+    ("python", "x = 1\n<|y = 2\n\n|>", "y = 2"),
+    ("python", "x = <|not |>y\n", "not "),
+    ("python", "if a:\r\n    <|x = 1\n    |>y = 2\r\n", "x = 1\r\n    "),
+    ("python", "x = <|1 |>  # one\n", "1 "),
+    ("python", "x = 'a\\<|\nb|>'\r\n", "\r\nb"),
+    ("json", '{<|\n  "a": 1\n|>\r\n}', '\r\n  "a": 1'),
+    ("lua", "if a then<|\n  b()\nend\n|>\r\n", "\r\n  b()\r\nend"),
+    ("go", "package p\r\n\r\nfunc f() {<|\n\tg()\n}\n|>\r\n", "\r\n\tg()\r\n}"),
+]
+
+
+@pytest.mark.parametrize(("name", "marked", "shown"), FORMED)
+def test_a_text_has_the_form_of_its_document(name, marked, shown):
+    left, rest = marked.encode().split(b"<|")
+    text, right = rest.split(b"|>")
+    start = Engine(LANGUAGES[name].language()).document(left + right).middle(len(left), len(left)).start
+    assert in_document_form(left, text, right, start).decode() == shown
