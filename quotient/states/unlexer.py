@@ -90,10 +90,17 @@ class Unlexer:
         # a line joiner can put the line after the cursor left of its white space
         ordered = (*(width for width in widths if width >= least), *range(1, least))
         columns = (Column(outer.tabs8 + width, outer.tabs1 + width) for width in ordered)
-        for column in chain(self._column_so_far(outer), columns):
+        like_outer = (column for column in self._column_like_outer() if column.tabs8 - outer.tabs8 >= least)
+        for column in chain(self._column_so_far(outer), like_outer, columns):
             if block is None or block.fits(column, len(self.columns), self.tables.lexical.most_blocks):
                 return column
         return None
+
+    def _column_like_outer(self) -> Iterator[Column]:
+        """The column of a block that is indented as the innermost open one, if there is room for that."""
+        if self.step == STEPS[0] and len(self.columns) > 1:
+            above, outer = self.columns[-2:]
+            yield Column(2 * outer.tabs8 - above.tabs8, 2 * outer.tabs1 - above.tabs1)
 
     def _column_so_far(self, outer: Column) -> Iterator[Column]:
         """The column of a line that is blank so far, if that is deeper than *outer*."""

@@ -18,6 +18,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
     first_repeated_import,
+    first_unreachable,
     first_unwanted_line,
 )
 
@@ -39,6 +40,7 @@ _NAME_ALONE = re.compile(
 
 CHECKS: tuple[Callable[[bytes, bytes, bytes], int | None], ...] = (
     first_unwanted_line,
+    first_unreachable,
     first_misplaced_keyword,
     first_repeated_key,
     first_repeated_element,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from fimlsp.languages.suggested_lines import HAS_WORD, NEAR, Line, column_of, suggested_lines
+from fimlsp.languages.python.names.code_state import CodeState, state_at_end
+from fimlsp.languages.suggested_lines import FAR, HAS_WORD, NEAR, Line, column_of, suggested_lines
 
 _DEFINITION = re.compile(rb"(?:async\s+)?(?:def|class)\s+(\w+)")
 _NAMED = re.compile(_DEFINITION.pattern + rb"\W")
@@ -24,6 +25,9 @@ _TOP_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+impo
 _BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
 _KEYWORD = re.compile(rb"(?<![\w.])(?:(await\b|async\s+(?:for|with)\b)|return\b|yield\b)")
 _SCOPE = re.compile(rb"\s*(?:((async\s+)?def)|class)\b")
+_LEAVES = re.compile(rb"(?:return|raise|continue|break)\b|(?:sys\.exit|os\._exit|os\.abort|exit|quit)\(")
+"""Matches a statement after which its block does not go on."""
+
 _UNCLEAR = re.compile(rb"\b(?:def|lambda)\b|[\"'#]")
 
 
@@ -115,6 +119,37 @@ def _defined_names(lines: Iterable[bytes], column: int) -> Iterator[bytes]:
         definition = _DEFINITION.match(line, column) if column_of(line) == column else None
         if definition is not None:
             yield definition[1]
+
+
+def first_unreachable(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first statement in *text* that cannot run; None if there is none.
+
+    It stands directly below a statement of its block that leaves the block. After that, `yield` still makes
+    a generator.
+    """
+    context = suggested_lines(left, text, right)
+    for number, line in enumerate(context.lines):
+        is_first = number == 0 and b"\n" not in text[: line.offset + 1]
+        if (is_first and context.head.strip()) or line.code.startswith((b"#", b"yield")):
+            continue
+        before = text[: 0 if is_first else line.offset + 1]
+        code = left[: len(left) - len(context.head)] if is_first else left + before
+        if _LEAVES.match(_statement_above(code, line.column)) and state_at_end(code) == CodeState():
+            return line.offset
+    return None
+
+
+def _statement_above(code: bytes, column: int) -> bytes:
+    """The first line of the statement at *column* right above the end of *code*; empty if it is a header."""
+    for line in reversed(code[-FAR:].split(b"\n")):
+        stripped = line.strip()
+        if not stripped or stripped.startswith(b"#") or column_of(line) > column:
+            continue
+        if column_of(line) < column:
+            return b""
+        if HAS_WORD.search(stripped) is not None or stripped.startswith((b'"', b"'")):
+            return stripped
+    return b""
 
 
 def first_repeated_import(left: bytes, text: bytes, right: bytes) -> int | None:

@@ -171,6 +171,22 @@ async def test_other_line_ends_of_the_editor_are_an_accept_all_the_same(editor):
     assert editor.counted.accepted == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "typed", "rest"),
+    [
+        ("a\r\n  b", "a\r\n  ", "b"),
+        ("a\r\n  b", "a\n", "  b"),
+        ("a\n  b", "a\r\n", "  b"),
+        ("a\r\nb\r\nc", "a\n", "b\r\nc"),
+        ("a\r\nb", "b", ""),
+    ],
+)
+def test_a_line_end_of_either_kind_is_typed_through(text, typed, rest):
+    key = RequestKey(0, 0, (3, 11), Limits())
+    suggestion = Suggestion("1", URI, 0, 0, (text.encode(),), key)
+    assert b"".join(suggestion.remainders(typed.encode(), len(typed))) == rest.encode()
+
+
 async def test_a_text_seen_before_is_answered_from_the_cache(editor):
     assert await shown(editor, "x<|>") == "scripted v1 'x' ''"
     editor.edit((0, 0), (0, 0), "y")

@@ -31,6 +31,7 @@ function M.all(items, row, col)
     if type(text) == 'table' then
       text, closing = of_snippet(text.value)
     end
+    text = text:gsub('\r\n', '\n') -- a buffer has lines, whatever ends them in its file
     return { text = text, closing = closing, row = row, col = col, id = id, command = item.command }
   end, items)
 end

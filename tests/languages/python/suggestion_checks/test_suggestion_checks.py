@@ -18,6 +18,7 @@ from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, st
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
     first_repeated_import,
+    first_unreachable,
     first_unwanted_line,
 )
 from fimlsp.languages.python.suggestion_checks.unknown_names import first_unknown_name
@@ -148,6 +149,41 @@ LINES = [
 def test_the_first_line_that_should_not_be_written(marked):
     left, text, right, issue = split(marked)
     assert first_unwanted_line(left, text, right) == issue
+
+
+UNREACHABLE = [
+    "def f():\n    return 1\n    <|!x = 1|>\n",
+    "def f():\n    return 1\n\n    # one\n    <|!x = 1|>\n",
+    "def f():\n    raise KeyError\n    x<| = 1|>\n",
+    "def f():\n    return 1<|!\n    x = 1|>\n",
+    "def f():\n    <|return 1!\n    x = 1|>\n",
+    "def f():\n    <|x = 1\n    return x|>\n",
+    "def f():\n    <|if x:\n        return 1\n    return 2|>\n",
+    "def f():\n    <|if x:\n        return 1!\n        y()\n    return 2|>\n",
+    "def f():\n    return (\n        1\n    )\n    <|!x = 1|>\n",
+    "def f():\n    return (\n    <|a|>\n    )\n",
+    "def f():\n    return (\n    1,\n    <|a|>\n    )\n",
+    "def f():\n    return \\\n    <|a|>\n",
+    "def f():\n    return\n<|x = 1|>\n",
+    "for a in b:\n    continue\n    <|!x = 1|>\n",
+    "for a in b:\n    break\n    <|!x = 1|>\n",
+    "for a in b:\n    if a: break\n    <|x = 1|>\n",
+    "sys.exit(1)\n<|!x = 1|>\n",
+    "sys.exit\n<|x = 1|>\n",
+    "returned = 1\n<|x = 1|>\n",
+    "def f():\n    raise KeyError\n    <|yield|>\n",
+    "def f():\n    return\n    <|# one|>\n",
+    'def f():\n    """\n    return 1\n    """\n    <|x = 1|>\n',
+    'def f():\n    """\n    return 1\n    <|and 2|>\n    """\n',
+    "try:\n    return 1\n<|except KeyError:\n    pass|>\n",
+    "def f():\r\n    return 1\r\n    <|!x = 1|>\r\n",
+]
+
+
+@pytest.mark.parametrize("marked", UNREACHABLE)
+def test_the_first_statement_that_cannot_run(marked):
+    left, text, right, issue = split(marked)
+    assert first_unreachable(left, text, right) == issue
 
 
 KEYWORDS = [
