@@ -13,6 +13,13 @@ OFFERED = {
     "def f():\n\t<|>\n": b"0",
     "def f():\n<|>\nx\n": b"    0",
     "if a:\n  <|>\nelse:\n  b\n": b"0",
+    "class A:\n\tdef f(self):\n<|>\n": b"\t\t0",
+    "class A:\n\tdef f(self):\n\t\tif a:\n<|>\n": b"\t\t\t0",
+    "class A:\n  def f(self):\n<|>\n": b"    0",
+    "class A:\n  def f(self):\n    if a:\n<|>\n": b"      0",
+    "class A:\n        def f(self):\n<|>\n": b"                0",
+    "class A:\n  if a:\n<|>\n  b\n": b"    0",
+    "class A:\n\tif a:\n<|>\n\tb\n": b"\t\t0",
 }
 
 
