@@ -1,7 +1,7 @@
 """Lists the beginnings of a middle that may be shown instead of all of it, with features of each.
 
 A middle that goes wrong may still begin right. So it can be cut back to any position between two words where
-it connects, and to the end of the word that it makes with the text right of the cursor. If it would connect
+it connects. It can also end within a word that goes on right of the cursor. If it would connect
 once open brackets, or the header of a block, are closed, the closing text is inserted after the cursor.
 Nothing counts after a token that steering chose, nor after an unknown name.
 `fimlsp.models.confidence` estimates the probability that each beginning is right.
@@ -154,7 +154,7 @@ def _between_words(
 ) -> Iterator[tuple[bytes, Sequence[float], State]]:
     """The viable beginnings of *middle* that end with a word, with the log-probabilities of their tokens.
 
-    One may also end at the offset *joint*, where it makes a word or a name together with what follows.
+    One may also end at the offset *joint*, where it makes a word or a name together with the text after it.
     """
     state, text, log_probabilities = start, b"", list[float]()
     tokens = ((token.text, token.log_probability) for token in middle.trace)

@@ -140,7 +140,7 @@ def first_line(middle: Middle, start: State) -> Middle:
 
 
 def joined_part(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:
-    """*text* up to where its line would say twice what *right* says, if the shorter text connects."""
+    """*text* up to where its line would repeat the start of *right*, if the shorter text connects."""
     cut = policy.first_joining_fault(left, text, right)
     shorter = b"" if cut is None else text[:cut].rstrip()
     state = start.feed(shorter) if shorter else None

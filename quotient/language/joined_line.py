@@ -1,7 +1,7 @@
 """The line that a suggestion makes with the text on both sides of the cursor: nothing in it may be doubled.
 
-The token at the end of the suggestion is read again with what touches it on the right. A text within a word
-must make a known word of it, and only a name may stand directly before a call, an index or an attribute.
+The token at the end of the suggestion is read again with the text that touches it. Within a word only a
+known word may result. Directly before a call, an index or an attribute only a name may stand.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class JoinedLine:
         return end if end < len(self.text) and in_code() else None
 
     def cut_repetition(self, only_closes: Callable[[bytes], bool]) -> int | None:
-        """The length of the text before it repeats what follows it; None if it does not.
+        """The length of the text before it repeats the text after it; None if it does not.
 
         Signs and words that only close something may follow each other.
         """
