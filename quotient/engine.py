@@ -11,9 +11,11 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
+from fimlsp.quotient.recovery.forgotten_ends import leaves_open
 from fimlsp.quotient.recovery.recovery import Recovery
 from fimlsp.quotient.recovery.repaired_text import TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, checked
+from fimlsp.quotient.states.either_state import either
 from fimlsp.quotient.states.faults import FinerLanguage, TextSides
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import OwnMiddles, State
@@ -30,7 +32,8 @@ class Constraint:
     """The texts that may replace a part of a document.
 
     `start` is the state before any byte, or None if no text connects the two contexts. `relaxed` lists the
-    repairs that were assumed because the file is broken elsewhere, in the order of the text.
+    repairs that were assumed because the file is broken elsewhere, in the order of the text. Where lines
+    above leave something open, they hold only for middles that do not go on in it.
     """
 
     start: State | None
@@ -53,7 +56,7 @@ class Document(ContextDocument):
     def __init__(self, transitions: ContextTransitions, data: bytes) -> None:
         super().__init__(transitions, data)
         self._is_known_to_check = False
-        self._recovery: Recovery | None = None  # of the cursor's line, if it was broken when last used
+        self._recoveries: dict[bool, Recovery] = {}  # of the cursor's line; True if ends are forgotten
         self._finer_documents: dict[Language, ContextDocument] = {}  # the same text in finer languages
 
     @cached_property
@@ -67,9 +70,10 @@ class Document(ContextDocument):
         super().edit(start, end, replacement)
         for document in self._finer_documents.values():
             document.edit(start, end, replacement)
-        recovery, self._recovery = self._recovery, None
-        if recovery is not None and recovery.follow(self, Replacement(start, end, replacement)):
-            self._recovery = recovery
+        recoveries, self._recoveries = self._recoveries, {}
+        for forgotten, recovery in recoveries.items():
+            if recovery.follow(self, Replacement(start, end, replacement)):
+                self._recoveries[forgotten] = recovery
 
     def prepare_check(self) -> None:
         """Let the language's check, if any, read the text now. From then on it reads changed parts only."""
@@ -144,7 +148,12 @@ class Document(ContextDocument):
             state, relaxed = self._recovery_at(start, end).state(self, start, end, options)
             if relaxed:
                 return state, relaxed  # no check: names of a broken text are ambiguous
-        return self._checked(state, start, end, options, lenient=relax), ()
+        checked_state = self._checked(state, start, end, options, lenient=relax)
+        if state is None or state.complete or not relax or not leaves_open(self, start, end):
+            return checked_state, ()
+        recovery = self._recovery_at(start, end, forgotten=True)
+        mended, relaxed = recovery.state(self, start, end, options)
+        return either(checked_state, mended), relaxed
 
     def _own_middle(
         self, language: OwnMiddles, start: int, end: int, options: ConnectOptions, relax: bool
@@ -158,12 +167,16 @@ class Document(ContextDocument):
             for shift, (first, last, text) in zip(shifts, spans, strict=True)
         )
 
-    def _recovery_at(self, start: int, end: int) -> Recovery:
-        """The text as the nearest valid one; kept while a cursor stays in its line."""
-        if self._recovery is None or not self._recovery.serves(self, start, end):
-            self._recovery = None  # also if making the next one is interrupted
-            self._recovery = Recovery(self, start, end)
-        return self._recovery
+    def _recovery_at(self, start: int, end: int, *, forgotten: bool = False) -> Recovery:
+        """The text as the nearest valid one; kept while a cursor stays in its line.
+
+        If *forgotten*, all that is open above is ended there.
+        """
+        known = self._recoveries.pop(forgotten, None)
+        if known is None or not known.serves(self, start, end):
+            known = Recovery(self, start, end, forgotten=forgotten)
+        self._recoveries[forgotten] = known
+        return known
 
     def _checked(
         self, state: State | None, start: int, end: int, options: ConnectOptions, *, lenient: bool

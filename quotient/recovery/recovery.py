@@ -15,6 +15,7 @@ from fimlsp.quotient.first_state import ConnectOptions
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.choose_repair import RepairChoice
+from fimlsp.quotient.recovery.forgotten_ends import end_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
 from fimlsp.quotient.recovery.nesting import Nesting
@@ -35,16 +36,21 @@ class Recovery:
     """A broken document with the line of a cursor, repaired above and below that line.
 
     It serves all cursors in the line, and follows edits within it as long as the repairs do not depend on
-    them.
+    them. If the ends of what is open above are *forgotten*, they are assumed before that line. Where no
+    statement may start there, `applies` is False.
     """
 
-    def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
+    def __init__(
+        self, document: ContextDocument, cursor: int, cursor_end: int, *, forgotten: bool = False
+    ) -> None:
         assumed = _assumed_text_of(document.tables.lexical, document.tables)
         text = RepairedText(document, cursor, cursor_end)
-        string_start = _lost_string_start(assumed, document, cursor)
+        self.applies = not forgotten or end_forgotten(assumed, text)
+        string_start = () if forgotten else _lost_string_start(assumed, document, cursor)
         text.replace(string_start)
         self._text = text
         self._is_after_string = bool(string_start)
+        self._forgotten = forgotten
         self._start, line_end = self._line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
         if not document.tables.offside:
@@ -73,6 +79,8 @@ class Recovery:
         start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
         while end < len(data) and _ends_joined(lexical, data, cursor_end, end):
             end = lines.end_of_stretch(data, end)
+        if self._forgotten:
+            return start, end
         rest = document.line_at(cursor_end)
         if not rest.broken and data[cursor_end:end].strip():
             end = max(end, cursor_end + rest.size)  # a string that starts there ends on another line
@@ -114,6 +122,8 @@ class Recovery:
         self, document: ContextDocument, start: int, end: int, options: ConnectOptions
     ) -> tuple[State | None, tuple[TextRepair, ...]]:
         """The first state of the middles for `data[start:end]` in the repaired text, and its repairs."""
+        if not self.applies:
+            return None, ()
         line_end = len(document.data) - self._from_end
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)

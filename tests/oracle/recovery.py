@@ -1,10 +1,12 @@
 """Measures completions in files that are broken elsewhere.
 
-A file gets one break or two some lines above or below the cursor, and a hole of one true line or one true
-token. The true middle should be complete there, as it is in the unbroken file. A completion offered there
-should be complete in the unbroken file as well. At least it must not leave the block or bracket of the hole.
+A file gets one break or two, some lines above or below the cursor or in its own line, and a hole of one true
+line or one true token. The true middle should be complete there, as it is in the unbroken file. A completion
+offered there should be complete in the unbroken file as well. At least it must not leave the block or bracket
+of the hole.
 
-A file that some middle makes valid is not broken elsewhere. It is read as it is, and left out of the tables.
+Nothing is left out. Some middle makes a file valid whose break leaves a bracket or a string open above. Such
+files have a row of their own, and a completion that goes on in that bracket or string counts as refused.
 
 The files are those of Python's standard library, or of a folder in another language of `fimlsp replay`.
 """
@@ -37,7 +39,8 @@ from tests.quotient.corpus import complaint, library_files, read
 
 from .breaks import KINDS, LINE_KINDS, LineSource, Source, spliced
 
-DISTANCES = range(1, 13)
+DISTANCES = range(13)
+"""The distances of a break from the cursor, in lines; 0 is the cursor's own line."""
 FILES = 200
 _LARGEST = 60_000
 _HOLES_IN_A_FILE = 6
@@ -65,7 +68,7 @@ class Case:
 class Outcome:
     """The outcome of a case; the times are CPU milliseconds, those of the unbroken file first.
 
-    `verdict` is "complete", "viable" or "dead". `as_it_is` is True if the contexts connect without repair.
+    `verdict` is "complete", "viable" or "dead". `connects` is True if some middle makes the file valid.
     `refused` are the completions that the unbroken file refuses. Those of them that leave the block or a
     bracket are `strays`, unless they repair one of two breaks. `first_setup` is the set-up of a new file,
     `setup` that of a file with a known unbroken text.
@@ -73,7 +76,7 @@ class Outcome:
 
     case: Case
     verdict: str
-    as_it_is: bool
+    connects: bool
     refused: tuple[str, ...]
     strays: tuple[str, ...]
     first_setup: tuple[float, float]
@@ -132,25 +135,31 @@ def _case(
     path: str, broken: Breakable, source: Source | LineSource, number: int, breaks: int, rng: random.Random
 ) -> Case | None:
     lines = list(source.lines)
+    start, end, hole = _hole(source, number, rng)
+    line = source.lines[number]
+    own_left, own_right = line[:start], line[end:]
     kinds, sides, distances = [], [], []
     for side in rng.sample(("above", "below"), 2)[:breaks]:
         kind = rng.choice(broken.kinds)
-        near = _broken_near(broken, source, number, kind, side, rng)
+        near = _broken_near(broken, source, number, (start, end), kind, side, rng)
         if near is None:
             return None
         distance, place, replacement = near
-        lines[place] = "".join(replacement)
+        if distance:
+            lines[place] = "".join(replacement)
+        elif side == "above":
+            own_left = replacement[0][: len(replacement[0]) - len(line) + start]
+        else:
+            own_right = replacement[0][end:]
         kinds.append(kind)
         sides.append(side)
         distances.append(distance)
-    start, end, hole = _hole(source, number, rng)
-    line = source.lines[number]
     above, below = "".join(source.lines[:number]), "".join(source.lines[number + 1 :])
     return Case(
         path,
-        "".join(lines[:number]) + line[:start],
+        "".join(lines[:number]) + own_left,
         line[start:end],
-        line[end:] + "".join(lines[number + 1 :]),
+        own_right + "".join(lines[number + 1 :]),
         above + line[:start],
         line[end:] + below,
         tuple(kinds),
@@ -161,16 +170,37 @@ def _case(
 
 
 def _broken_near(
-    broken: Breakable, source: Source | LineSource, number: int, kind: str, side: str, rng: random.Random
+    broken: Breakable,
+    source: Source | LineSource,
+    number: int,
+    hole: tuple[int, int],
+    kind: str,
+    side: str,
+    rng: random.Random,
 ) -> tuple[int, int, list[str]] | None:
-    """A distance, the line at that distance on the *side* of line *number*, and its broken form."""
+    """A distance, the line at that distance on the *side* of the *hole*, and its broken form.
+
+    The hole is in line *number*. At distance 0 the break is on that side of the hole in its own line.
+    """
+    line = source.lines[number]
     for distance in rng.sample(DISTANCES, len(DISTANCES)):
         place = number + (distance if side == "below" else -distance)
         if 0 <= place < len(source.lines):
             replacement = source.broken(kind, place, rng)
-            if replacement is not None and broken.complaint(spliced(source.lines, place, replacement)):
+            if replacement is None or not (distance or _is_beside(line, hole, side, replacement)):
+                continue
+            if broken.complaint(spliced(source.lines, place, replacement)):
                 return distance, place, replacement
     return None
+
+
+def _is_beside(line: str, hole: tuple[int, int], side: str, replacement: list[str]) -> bool:
+    """True if *replacement* breaks *line* on that *side* of the *hole* only."""
+    if len(replacement) != 1:
+        return False
+    if side == "above":
+        return replacement[0].endswith(line[hole[0] :])
+    return replacement[0].startswith(line[: hole[1]])
 
 
 def _hole(source: Source | LineSource, number: int, rng: random.Random) -> tuple[int, int, str]:
@@ -181,10 +211,14 @@ def _hole(source: Source | LineSource, number: int, rng: random.Random) -> tuple
     return token.start[1], token.end[1], "token"
 
 
-def start_at(document: Document, cursor: int) -> tuple[State | None, bool]:
-    """The constraint at the *cursor* as for an editor, and True if it took no repair."""
-    constraint = document.middle(cursor, cursor, may_escape=False)
-    return constraint.start, not constraint.relaxed
+def start_at(document: Document, cursor: int) -> State | None:
+    """The first state at the *cursor* as for an editor."""
+    return document.middle(cursor, cursor, may_escape=False).start
+
+
+def connects(document: Document, cursor: int) -> bool:
+    """True if some middle at the *cursor* makes the text valid as it is."""
+    return document.middle(cursor, cursor, relax=False, may_escape=False).connectable
 
 
 def first_setups(engine: Engine, case: Case) -> tuple[float, float]:
@@ -232,20 +266,20 @@ def judge(engine: Engine, case: Case, first_setup: tuple[float, float]) -> Outco
     place = len(case.left.encode())
     gc.disable()
     started = process_time()
-    true_start = start_at(whole, cursor)[0]
+    true_start = start_at(whole, cursor)
     between = process_time()
-    start, as_it_is = start_at(broken, place)
+    start = start_at(broken, place)
     ended = process_time()
     gc.enable()
     middle = case.middle.encode()
     state = start and start.feed(middle)
     verdict = "dead" if state is None else "complete" if state.complete else "viable"
-    refused = tuple(_refused(start, true_start, middle)) if start and true_start and not as_it_is else ()
+    refused = tuple(_refused(start, true_start, middle)) if start and true_start else ()
     setup = 1000 * (between - started), 1000 * (ended - between)
     return Outcome(
         case,
         verdict,
-        as_it_is,
+        connects(broken, place),
         refused,
         tuple(completion for completion in refused if _strays(engine, case, completion)),
         first_setup,
@@ -337,14 +371,11 @@ def run(
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         parts = pool.map(partial(_judged, language=language, seed=str(seed), breaks=breaks), paths)
         outcomes = [outcome for part in parts for outcome in part]
-    broken = [outcome for outcome in outcomes if not outcome.as_it_is]
-    console.print(
-        f"{language}, seed {seed}, {len(paths)} files, {len(broken)} broken ones with {breaks} breaks each"
-    )
-    console.print(_line_on_valid([outcome for outcome in outcomes if outcome.as_it_is]))
+    console.print(f"{language}, seed {seed}, {len(paths)} files")
+    console.print(counted(outcomes, breaks))
     for name, key in _GROUPS.items():
-        console.print(_table(name, key, broken))
-    _print_times(console, broken)
+        console.print(_table(name, key, outcomes))
+    _print_times(console, outcomes)
     shown = [outcome for outcome in outcomes if verbose and _is_shown(outcome, verbose)]
     for outcome in shown[:_MOST_SHOWN]:
         _show(console, outcome)
@@ -359,8 +390,8 @@ def _is_shown(outcome: Outcome, verbose: str) -> bool:
 
 def _show(console: Console, outcome: Outcome) -> None:
     case = outcome.case
-    reading = "as it is" if outcome.as_it_is else "repaired"
-    console.rule(f"{outcome.verdict}, {reading}, {case.kinds} {case.distances} {case.sides} {case.path}")
+    around = f"{case.kinds} {case.distances} {case.sides} {case.path}"
+    console.rule(f"{outcome.verdict}, {_reading(outcome)}, {around}")
     left, right = case.left.splitlines(keepends=True), case.right.splitlines(keepends=True)
     reach = max(case.distances) + 4
     console.print(
@@ -369,10 +400,20 @@ def _show(console: Console, outcome: Outcome) -> None:
     console.print(f"refused: {outcome.refused}, strays: {outcome.strays}", markup=False)
 
 
+def _reading(outcome: Outcome) -> str:
+    return "some middle is valid" if outcome.connects else "no middle is valid"
+
+
+def _distance(outcome: Outcome) -> str:
+    nearest = min(outcome.case.distances)
+    return str(nearest) if nearest else "own line"
+
+
 _GROUPS: dict[str, Callable[[Outcome], str]] = {
     "kind": lambda outcome: outcome.case.kinds[0] if len(outcome.case.kinds) == 1 else "two",
+    "reading": _reading,
     "side": lambda outcome: " and ".join(outcome.case.sides),
-    "distance": lambda outcome: str(min(outcome.case.distances)),
+    "distance": _distance,
     "hole": lambda outcome: outcome.case.hole,
 }
 
@@ -398,11 +439,13 @@ def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield str(sum(bool(outcome.strays) for outcome in outcomes))
 
 
-def _line_on_valid(outcomes: Sequence[Outcome]) -> str:
-    """The number of cases left out of the tables because some middle makes the file valid as it is."""
-    verdicts = Counter(outcome.verdict for outcome in outcomes)
-    counts = ", ".join(f"{verdict} {number}" for verdict, number in sorted(verdicts.items()))
-    return f"{len(outcomes)} more are valid with some middle and read as they are: {counts or 'none'}"
+def counted(outcomes: Sequence[Outcome], breaks: int) -> str:
+    """The cases that the tables count: all of them."""
+    valid = sum(outcome.connects for outcome in outcomes)
+    return (
+        f"Counted: all {len(outcomes)} cases with {breaks} break(s) each, none left out. Some middle makes "
+        f"{valid} of them valid, as what is left open may go on there; none does that for the others."
+    )
 
 
 def _print_times(console: Console, outcomes: Sequence[Outcome]) -> None:

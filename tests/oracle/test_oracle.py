@@ -156,7 +156,42 @@ def test_recovery():
     assert {kind for case in cases for kind in case.kinds} <= set(KINDS)
     outcomes = [recovery.judge(worker().engine, case, (1, 1)) for case in cases]
     assert {outcome.verdict for outcome in outcomes} >= {"complete"}
-    assert len(outcomes) > 10
+    assert {outcome.connects for outcome in outcomes} == {True, False}
+    assert len(outcomes) == len(cases) > 10
+
+
+def test_recovery_breaks_the_own_line_of_the_cursor_too():
+    """At distance 0 the break is on its side of the hole, in the same line."""
+    path = Path(ast.__file__).parent / "textwrap.py"
+    found = (case for seed in range(80) for case in recovery.cases(path, PYTHON, str(seed), 1))
+    own = [case for case in found if case.distances == (0,)]
+    assert {side for case in own for side in case.sides} == {"above", "below"}
+    for case in own:
+        assert (case.left == case.whole_left) is (case.sides == ("below",))
+        assert (case.right == case.whole_right) is (case.sides == ("above",))
+        assert case.left.count("\n") == case.whole_left.count("\n")
+
+
+def test_recovery_counts_a_completion_that_goes_on_in_a_forgotten_bracket():
+    """A call left open above the cursor is counted, and a closing bracket offered there is refused."""
+    above, line, below = "def f(p):\n    data = open(p", "x = 1", "\n    return data\n"
+    case = recovery.Case(
+        path="",
+        left=above + "\n    ",
+        middle=line,
+        right=below,
+        whole_left=above + ")\n    ",
+        whole_right=below,
+        kinds=("bracket left open",),
+        sides=("above",),
+        distances=(1,),
+        hole="line",
+    )
+    outcome = recovery.judge(worker().engine, case, (1, 1))
+    assert outcome.connects
+    assert "all 1 cases" in recovery.counted([outcome], 1)
+    forgotten = {text for text in ("",) if outcome.verdict == "complete"}
+    assert forgotten or any(text.startswith(")") for text in outcome.refused)
 
 
 def test_recovery_of_lua():
