@@ -11,7 +11,7 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
-from fimlsp.quotient.recovery.forgotten_ends import leaves_open
+from fimlsp.quotient.recovery.forgotten_ends import lacks_closers, lacks_rest
 from fimlsp.quotient.recovery.recovery import Recovery
 from fimlsp.quotient.recovery.repaired_text import TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, checked
@@ -143,17 +143,27 @@ class Document(ContextDocument):
         """The first state of the middles for `data[start:end]`, and the repairs that it assumes."""
         if self._own_middles is not None:
             return self._own_middle(self._own_middles, start, end, options, relax)
-        state = _connected(self, start, end, options)
-        if state is None and relax:
+        connected = _connected(self, start, end, options)
+        state: State | None = connected
+        relaxed: tuple[TextRepair, ...] = ()
+        if connected is None and relax:
             state, relaxed = self._recovery_at(start, end).state(self, start, end, options)
-            if relaxed:
-                return state, relaxed  # no check: names of a broken text are ambiguous
-        checked_state = self._checked(state, start, end, options, lenient=relax)
-        if state is None or state.complete or not relax or not leaves_open(self, start, end):
-            return checked_state, ()
-        recovery = self._recovery_at(start, end, forgotten=True)
-        mended, relaxed = recovery.state(self, start, end, options)
-        return either(checked_state, mended), relaxed
+        if not relaxed:  # else no check: names of a broken text are ambiguous
+            state = self._checked(state, start, end, options, lenient=relax)
+        if relax and self._may_be_forgotten(connected, start, end):
+            recovery = self._recovery_at(start, end, forgotten=True)
+            mended, forgotten = recovery.state(self, start, end, options)
+            return (state if forgotten == relaxed else either(state, mended)), forgotten or relaxed
+        return state, relaxed
+
+    def _may_be_forgotten(self, connected: State | None, start: int, end: int) -> bool:
+        """True if the end of what lines above leave open may be forgotten, as well as go on at the cursor.
+
+        Where nothing is *connected*, the recovery has closed the brackets by their columns.
+        """
+        if connected is not None and connected.complete:
+            return False
+        return lacks_rest(self, start) or (connected is not None and lacks_closers(self, start, end))
 
     def _own_middle(
         self, language: OwnMiddles, start: int, end: int, options: ConnectOptions, relax: bool

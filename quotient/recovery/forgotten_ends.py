@@ -18,18 +18,25 @@ from fimlsp.quotient.recovery.statements import Statements
 _MOST_BLOCKS = 20
 
 
-def leaves_open(document: ContextDocument, cursor: int, cursor_end: int) -> bool:
-    """True if the lines above the cursor's leave something open that those after the cursor do not close."""
-    data, lines = document.data, document.transitions.lines
-    line_start, line_end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
+def lacks_rest(document: ContextDocument, cursor: int) -> bool:
+    """True if a string, joined line or statement above the line of *cursor* is unfinished there."""
+    line_start = document.transitions.lines.start_of_stretch(document.data, cursor)
     if not line_start or not document.tables.offside:
         return False
     first, context = document.left_at(line_start)
     if context.broken:
         return False
-    if first < line_start or _unfinished(context, _column_of(document, line_start, cursor)):
-        return True
-    return context.modes.depth > _closed_after(document, cursor_end, line_end)
+    return first < line_start or bool(_unfinished(context, _column_of(document, line_start, cursor)))
+
+
+def lacks_closers(document: ContextDocument, cursor: int, cursor_end: int) -> bool:
+    """True if lines above leave more brackets open than the text after the cursor closes."""
+    data, lines = document.data, document.transitions.lines
+    line_start, line_end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
+    if not document.tables.offside:
+        return False
+    context = document.left_at(line_start)[1]
+    return not context.broken and context.modes.depth > _closed_after(document, cursor_end, line_end)
 
 
 def _column_of(document: ContextDocument, line_start: int, cursor: int) -> Column:
@@ -64,10 +71,9 @@ def end_forgotten(assumed: AssumedText, text: RepairedText) -> bool:
     first, context = text.document.left_at(line_start)
     if first < line_start:
         _end_lexeme(text, first, line_start)
-    elif not context.modes.depth:
-        _finish_statements(assumed, text)
-        return True
-    return _end_line(assumed, text)
+    may_start = not (first < line_start or context.modes.depth) or _end_line(assumed, text)
+    _finish_statements(assumed, text)
+    return may_start
 
 
 def _line_start(text: RepairedText) -> int:

@@ -108,7 +108,7 @@ def test_masks_allow_either_reading(case):
     assert found.start.mask(vocabulary).any()
 
 
-@pytest.mark.parametrize("case", HALF_WRITTEN)
+@pytest.mark.parametrize("case", [case for case in HALF_WRITTEN if "\\\n" not in case])
 def test_keys_lead_where_a_new_document_is(case):
     """Each key keeps or makes anew the two readings, as in a document that starts with the text."""
     left, right = case.encode().split(b"<|>")
