@@ -15,7 +15,7 @@ from fimlsp.quotient.recovery.forgotten_ends import lacks_closers, lacks_rest
 from fimlsp.quotient.recovery.recovery import Recovery
 from fimlsp.quotient.recovery.repaired_text import TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, checked
-from fimlsp.quotient.states.either_state import either
+from fimlsp.quotient.states.either_state import EitherState, either
 from fimlsp.quotient.states.faults import FinerLanguage, TextSides
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import OwnMiddles, State
@@ -42,7 +42,8 @@ class Constraint:
     @property
     def ignored(self) -> tuple[Fault, ...]:
         """Faults outside the middle that were encountered so far and are ignored."""
-        return self.start.sides.known_to_be_ignored if isinstance(self.start, CheckedState) else ()
+        start = self.start.stands if isinstance(self.start, EitherState) else self.start
+        return start.sides.known_to_be_ignored if isinstance(start, CheckedState) else ()
 
     @property
     def connectable(self) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fimlsp.models.decoding.stopping import LINE_END
 from fimlsp.models.protocols import Candidates, Maskable, NextToken
 from fimlsp.quotient.states.checked_state import CheckedState
+from fimlsp.quotient.states.either_state import EitherState
 from fimlsp.quotient.states.protocol import State
 
 ScoredToken = tuple[int, float]
@@ -204,9 +205,15 @@ def filter_by_mask(
         yield from candidates
         return
     vocabulary = model.mask_vocabulary
-    grammar = state.state if isinstance(state, CheckedState) else state
-    is_allowed = vocabulary.tokens(grammar.allowed_texts(vocabulary), complete=True)
+    is_allowed = vocabulary.tokens(_unchecked(state).allowed_texts(vocabulary), complete=True)
     texts, n = model.token_bytes, len(vocabulary)
     for token, log_probability in candidates:
         if (token < n and is_allowed[token]) or (may_cut_lines and LINE_END in (texts[token] or b"")):
             yield token, log_probability
+
+
+def _unchecked(state: State) -> State:
+    """*state* by the grammar alone."""
+    if isinstance(state, EitherState):
+        return EitherState(_unchecked(state.stands), _unchecked(state.mended))
+    return state.state if isinstance(state, CheckedState) else state

@@ -2,6 +2,8 @@
 
 import pytest
 
+from fimlsp.languages.python import python
+from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 from ..middle_support import COMPLETE, cursor_in, engine, fed, verdict
@@ -119,3 +121,15 @@ def test_keys_lead_where_a_new_document_is(case):
         found = document.middle(cursor, cursor)
         assert verdict(fed(found.start, statement[size:])) == COMPLETE
         document.edit(cursor, cursor, statement[size : size + 1])
+
+
+def test_the_reading_that_goes_on_is_checked_at_the_level_compile():
+    """A second argument of one name is refused there; elsewhere its fault is ignored, and told."""
+    left, right = b"def f(a, a): 0\ng(b=1,\n", b"\nx = 1\n"
+    document = Engine(python((3, 11), "compile")).document(left + right)
+    found = document.middle(len(left), len(left))
+    assert verdict(fed(found.start, b"c=1)")) == COMPLETE
+    assert verdict(fed(found.start, b"c = 1")) == COMPLETE
+    assert verdict(fed(found.start, b"b=1)")) != COMPLETE
+    assert fed(found.start, b"b=1)") is None
+    assert [document.data[fault.spans[0][0] :][:4] for fault in found.ignored] == [b"a, a"]
