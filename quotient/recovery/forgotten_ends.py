@@ -11,11 +11,12 @@ from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.assumed_text import AssumedText
-from fimlsp.quotient.recovery.lexemes import column_of, cursor_line, indentation_at, lexemes
-from fimlsp.quotient.recovery.repaired_text import RepairedText
+from fimlsp.quotient.recovery.lexemes import CursorLine, column_of, cursor_line, indentation_at, lexemes
+from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
 from fimlsp.quotient.recovery.statements import Statements
 
 _MOST_BLOCKS = 20
+_SEPARATOR = b","
 
 
 def lacks_rest(document: ContextDocument, cursor: int) -> bool:
@@ -104,7 +105,10 @@ def _finish_statements(assumed: AssumedText, text: RepairedText) -> None:
 
 
 def _end_line(assumed: AssumedText, text: RepairedText) -> bool:
-    """End the logical line that is open before the cursor's line; True if a statement may follow it."""
+    """End the logical line that is open before the cursor's line, or inner brackets by columns.
+
+    True if a statement may follow then, or another element of the outer bracket.
+    """
     document, line_start = text.document, _line_start(text)
     start, context = document.statement_before(line_start)
     if context.broken:
@@ -114,7 +118,19 @@ def _end_line(assumed: AssumedText, text: RepairedText) -> bool:
     own = cursor_line(assumed.tables, data[line_start : text.cursor], data[text.cursor_end : line_end])
     statements = Statements(assumed, lines, data, line_start, then=own, beyond=line_end)
     reading = statements.read_up_to(start)
-    if reading.passed or reading.lacks_header:
-        return False
-    text.replace(reading.edits)
-    return True
+    is_inside = reading.passed or reading.lacks_header
+    edits = _inner_closers(statements, start, own) if is_inside else reading.edits
+    text.replace(edits)
+    return bool(edits) or not is_inside
+
+
+def _inner_closers(statements: Statements, start: int, own: CursorLine) -> Edits:
+    """The ends of brackets within others, if the cursor's line has the column of the outer elements."""
+    units, layout = statements.units_from(start), statements.assumed.layout
+    kinds = [] if own.column is None else layout.deeper_than(units, own.column)
+    end = max(unit.code_end for unit in units if unit.column is not None)
+    if not 0 < len(kinds) < len(layout.left_open(units)):
+        return ()
+    is_part = statements.data[end - 1 : end] == _SEPARATOR
+    place = end - is_part
+    return ((place, place, layout.text_of(kinds) + (b"" if is_part else _SEPARATOR)),)
