@@ -219,6 +219,8 @@ def checked(sides: TextSides, finer: State | None = None) -> CheckedState | None
     first = CheckedState(sides, finer or sides.start, fine=finer is not None)
     if sides.lenient:
         return first
+    if first.feed(b"") is None:  # the text before is half a word that cannot become one here
+        return None
     completion = first.state.shortest_completion
     given = [fault for fault in sides.all_faults(completion) if sides.is_given(fault, completion)]
     may_be_repaired = all(fault.repaired_until >= len(sides.left) for fault in given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 
@@ -249,3 +250,25 @@ def test_what_constants_add_in_brackets_is_judged_as_the_whole_text(engine: Engi
             assert told == fresh.complete, middle
             piece = rng.choice(PIECES)
             reached, middle = reached.feed(piece.encode()), middle + piece
+
+
+ASYNC_OUTSIDE = (
+    "[x async for x in y]",
+    "z = {a async for a in b if c}\n",
+    "f(a async for a in b)\n",
+    "[async]",
+)
+
+
+@pytest.mark.parametrize("version", [(3, 8), (3, 11), (3, 13)])
+@pytest.mark.parametrize("text", ASYNC_OUTSIDE)
+def test_no_state_refuses_the_empty_text(version: tuple[int, int], text: str) -> None:
+    """Outside async functions, at each cut and with a part of the word that must become `async` left out."""
+    engine = Engine(python(version, "compile"))
+    begin = text.index("async")
+    for left, right in product(range(begin, begin + 6), range(begin, len(text))):
+        document = engine.document(f"{text[:left]}{text[max(left, right) :]}".encode())
+        found = document.middle(left, left, relax=False).start
+        if found is not None:
+            assert found.feed(b"") is not None
+            assert found.feed(found.shortest_completion) is not None
