@@ -80,7 +80,8 @@ class CheckedState:
         if in_lexeme and not is_half and not becomes_finer and not self.spells:
             return CheckedState(self.sides, state, text, self._line, fine=fine)
         statement = self._statement_with(text)
-        spells = self.spells or any(word in text for word in self.sides.check.spelt_after)
+        spelt_after = self.sides.check.spelt_after
+        spells = self.spells or any(word in text or word in statement for word in spelt_after)
         is_first = spells and len(statement.lstrip()) <= len(data)  # the statement may have ended a block
         is_suspect = is_half or is_first or self.sides.suspects(statement, len(data))
         if is_suspect and self._is_wrong(state, text):

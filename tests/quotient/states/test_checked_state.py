@@ -272,3 +272,20 @@ def test_no_state_refuses_the_empty_text(version: tuple[int, int], text: str) ->
         if found is not None:
             assert found.feed(b"") is not None
             assert found.feed(found.shortest_completion) is not None
+
+
+SPELT = ("from __future__ import x\n", "from __future__ import print_functions\n", "nonlocal x\n")
+
+
+@pytest.mark.parametrize("text", SPELT)
+def test_words_cut_by_the_cursor_are_read_whole(engine: Engine, text: str) -> None:
+    """A middle fed byte by byte is refused as it is at once, wherever the cursor cuts the statement."""
+    data = text.rstrip().encode()
+    for cut in range(len(data) - 1):
+        document = engine.document(data[:cut] + b"\n")
+        for relax in (False, True):
+            start = document.middle(cut, cut, relax=relax).start
+            at_once, bytewise = start and start.feed(data[cut:]), start
+            for byte in data[cut:]:
+                bytewise = bytewise and bytewise.feed(bytes((byte,)))
+            assert (at_once is None) is (bytewise is None), (cut, relax)
