@@ -158,7 +158,7 @@ class Document(ContextDocument):
         return state, relaxed
 
     def _may_be_forgotten(self, connected: State | None, start: int, end: int) -> bool:
-        """True if the end of what lines above leave open may be forgotten, as well as go on at the cursor.
+        """True if text that lines above leave open may be forgotten, as well as go on at the cursor.
 
         Where nothing is *connected*, the recovery has closed the brackets by their columns.
         """

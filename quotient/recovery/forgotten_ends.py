@@ -1,4 +1,4 @@
-"""Ends what the lines above the cursor's leave open, as if its end was forgotten.
+"""Ends the brackets, strings and statements that lines above the cursor's leave open, as if forgotten.
 
 A bracket, string or continued line that is open there may go on in the cursor's line. As likely a person has
 left it half-written, and starts a new statement. Then its end is assumed before the cursor's line.
@@ -20,14 +20,19 @@ _SEPARATOR = b","
 
 
 def lacks_rest(document: ContextDocument, cursor: int) -> bool:
-    """True if a string, joined line or statement above the line of *cursor* is unfinished there."""
+    """True if a string, joined line or statement above the line of *cursor* is unfinished there.
+
+    At the very start of its line, the column of a statement there is still open. Then none is missing.
+    """
     line_start = document.transitions.lines.start_of_stretch(document.data, cursor)
     if not line_start or not document.tables.offside:
         return False
     first, context = document.left_at(line_start)
     if context.broken:
         return False
-    return first < line_start or bool(_unfinished(context, _column_of(document, line_start, cursor)))
+    if first < line_start or line_start == cursor:
+        return first < line_start
+    return _unfinished(context, _column_of(document, line_start, cursor)) is not None
 
 
 def lacks_closers(document: ContextDocument, cursor: int, cursor_end: int) -> bool:

@@ -36,7 +36,7 @@ class Recovery:
     """A broken document with the line of a cursor, repaired above and below that line.
 
     It serves all cursors in the line, and follows edits within it as long as the repairs do not depend on
-    them. If the ends of what is open above are *forgotten*, they are assumed before that line. Where no
+    them. If the ends of text that is open above are *forgotten*, they are assumed before that line. Where no
     statement may start there, `applies` is False.
     """
 

@@ -1,7 +1,7 @@
 """Measures completions in files that are broken elsewhere.
 
-A file gets one break or two, some lines above or below the cursor or in its own line, and a hole of one true
-line or one true token. The true middle should be complete there, as it is in the unbroken file. A completion
+A file gets one break or two, some lines above or below the cursor or in its own line. There is a hole of one
+true line or one true token. The true middle should be complete there, as it is in the unbroken file. A completion
 offered there should be complete in the unbroken file as well. At least it must not leave the block or bracket
 of the hole.
 
@@ -444,7 +444,7 @@ def counted(outcomes: Sequence[Outcome], breaks: int) -> str:
     valid = sum(outcome.connects for outcome in outcomes)
     return (
         f"Counted: all {len(outcomes)} cases with {breaks} break(s) each, none left out. Some middle makes "
-        f"{valid} of them valid, as what is left open may go on there; none does that for the others."
+        f"{valid} of them valid, as text left open may go on there; none does that for the others."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the lines above leave open may go on in the cursor's line, or was forgotten: both are possible."""
+"""Text that lines above leave open may go on in the cursor's line, or was forgotten: both are possible."""
 
 import pytest
 
@@ -37,11 +37,10 @@ HALF_WRITTEN = {
     "def f():\n    db('''select\n    <|>\n    return x\n": ("a''')", "x = 1"),
     "def f():\n    s = f'''{a\n    <|>\n    return x\n": ("}'''", "x = 1"),
     "x = 1 + \\\n<|>\ny\n": ("2", "x = 1"),
-    "if p:\n<|>\nx\n": ("    y", "x = 1"),
     "def f():\n    if p:\n    <|>\n    return x\n": ("    y", "x = 1"),
-    "def f():\n    for x in y:\n<|>\n\ndef g(): 0\n": ("        y", "x = 1"),
-    "@dec\n<|>\n": ("def f(): 0", "x = 1"),
-    "try:\n    x\n<|>\n": ("except A: 0", "x = 1"),
+    "def f():\n    if a:\n        for x in y:\n    <|>\n": ("        y", "x = 1"),
+    "def f():\n    @dec\n    <|>\n": ("def g(): 0", "x = 1"),
+    "def f():\n    try:\n        x\n    <|>\n": ("except A: 0", "x = 1"),
 }
 GOES_ON = {
     # left<|>right, where nothing was forgotten: a middle that is complete
@@ -50,9 +49,22 @@ GOES_ON = {
     "x = {\n    'a':\n    <|>\n}\n": "1",
     "def f(\n    a,\n    <|>\n):\n    pass\n": "b",
     "if p:\n    <|>\n": "x",
+    "def f(x):\n<|>": "    y",
+    "def f():\n    for x in y:\n<|>\n\ndef g(): 0\n": "        y",
+    "@dec\n<|>\n": "def f(): 0",
+    "try:\n    x\n<|>\n": "except A: 0",
     "def f():\n    '''doc\n    <|>\n    '''\n": "more",
     "x = 1 + \\\n    <|>\n": "2",
     "data = open(<|>\nx\n": "p)",
+}
+
+
+TYPED = {
+    # left<|>right, where a statement has started: its rest
+    "if p:\nx<|>\ny\n": " = 1",
+    "@dec\nx<|>\n": " = 1",
+    "try:\n    x\nx<|>\n": " = 1",
+    "data = open(p\nx<|>\ny\n": " = 1",
 }
 
 
@@ -72,7 +84,7 @@ def test_both_readings_are_possible(case):
 
 
 @pytest.mark.parametrize("case", HALF_WRITTEN)
-def test_what_was_assumed_is_above_the_line_and_makes_the_statement_valid(case):
+def test_the_assumption_is_above_the_line_and_makes_the_statement_valid(case):
     document, found = at(case)
     line_start = case.index("<|>") - len(case[: case.index("<|>")].rpartition("\n")[2])
     text = document.data
@@ -85,7 +97,7 @@ def test_what_was_assumed_is_above_the_line_and_makes_the_statement_valid(case):
 
 
 @pytest.mark.parametrize("case", HALF_WRITTEN)
-def test_what_is_valid_as_it_stands_stays_possible(case):
+def test_middles_of_the_text_as_it_stands_stay_possible(case):
     left = case.encode().partition(b"<|>")[0]
     document, found = at(case)
     strict = cursor_in(document, len(left))
@@ -99,6 +111,12 @@ def test_nothing_is_assumed_where_text_goes_on(case):
     _, found = at(case)
     assert found.relaxed == ()
     assert verdict(fed(found.start, GOES_ON[case].encode())) == COMPLETE
+
+
+@pytest.mark.parametrize("case", TYPED)
+def test_a_statement_that_has_started_can_be_written_to_its_end(case):
+    _, found = at(case)
+    assert verdict(fed(found.start, TYPED[case].encode())) == COMPLETE
 
 
 @pytest.mark.parametrize("case", list(HALF_WRITTEN)[::4])

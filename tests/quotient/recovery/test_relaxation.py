@@ -42,7 +42,7 @@ WHOLE = (
         "'<|>\n",
         "<|>'\n",
     ),
-    *("if a:\n  <|>\n b\n", "<|>  b\n", "f'{<|>", "def f(<|>:\n  pass\n"),
+    *("if a:\n  <|>\n b\n", "try:\n  a\n<|>\nx\n", "<|>  b\n", "f'{<|>", "def f(<|>:\n  pass\n"),
 )
 
 
