@@ -1,9 +1,9 @@
 """Measures completions in files that are broken elsewhere.
 
 A file gets one break or two, some lines above or below the cursor or in its own line. There is a hole of one
-true line or one true token. The true middle should be complete there, as it is in the unbroken file. A completion
-offered there should be complete in the unbroken file as well. At least it must not leave the block or bracket
-of the hole.
+true line or one true token. The true middle should be complete there, as it is in the unbroken file. A
+completion offered there should be complete in the unbroken file as well. At least it must not leave the block
+or bracket of the hole.
 
 Nothing is left out. Some middle makes a file valid whose break leaves a bracket or a string open above. Such
 files have a row of their own, and a completion that goes on in that bracket or string counts as refused.
