@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fimlsp.models.catalogue import MODELS_THAT_WORK
-from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, read_files
+from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, end_tokens, read_files
 from fimlsp.models.checkpoints.family_file import chosen_family
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.checkpoints.memory import (
@@ -168,6 +168,7 @@ def _read_checkpoint(
     ids = files.tokenizer.get_vocab(with_added_tokens=True)
     chosen = chosen_family(family, folder)
     fim = find_format(ids, name, architecture=files.architecture, family=chosen, order=order)
+    fim = fim.ending_also(end_tokens(folder, files.tokenizer))
     wants_buffer = files.asks_for_buffer if uses_buffer is None else uses_buffer
     return _Checkpoint(files, _exact_vocabulary(files, fim), fim, wants_buffer)
 

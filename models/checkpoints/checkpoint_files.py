@@ -34,6 +34,13 @@ READ_WHOLE = (".json", ".jinja", ".model", ".txt")
 TOKENS_MAX = 1 << 22
 """Limit of token ids: libraries make tables as long as the largest id, and walk through them."""
 
+END_KEYS = (
+    ("config.json", "eos_token_id"),
+    ("generation_config.json", "eos_token_id"),
+    ("tokenizer_config.json", "eos_token"),
+)
+"""The files of a checkpoint that declare tokens that end its texts."""
+
 INDEX = "model.safetensors.index.json"
 _LAYER = re.compile(r"\b(?:layers|h)\.(\d+)\.")
 
@@ -205,6 +212,20 @@ def read_tokenizer(folder: Path, name: str) -> Tokenizer:
     if max(ids, default=0) >= TOKENS_MAX:
         raise ModelError(f"Cannot load {name}: token id {max(ids)} is too large. Use another checkpoint.")
     return tokenizer
+
+
+def end_tokens(folder: Path, tokenizer: Tokenizer) -> frozenset[int]:
+    """The tokens that end texts, as the files of a checkpoint's *folder* declare; only markers count."""
+    added = {token: entry.content for token, entry in tokenizer.get_added_tokens_decoder().items()}
+    declared = list[object]()
+    for file, key in END_KEYS:
+        try:
+            value = json.loads(read_bounded(folder / file, TEXT_BYTES_MAX)).get(key)
+        except (OSError, ValueError, AttributeError, RecursionError):
+            continue  # a checkpoint need not have this file
+        values = value if isinstance(value, list) else [value]
+        declared += [entry.get("content") if isinstance(entry, dict) else entry for entry in values]
+    return frozenset(token for token, text in added.items() if token in declared or text in declared)
 
 
 def _converted_tokenizer(folder: Path) -> Tokenizer:

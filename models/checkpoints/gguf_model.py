@@ -22,6 +22,7 @@ from fimlsp.models.checkpoints.gguf_header import GgufHeader, read_header
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
+from fimlsp.models.prompts.marker_texts import is_marker
 from fimlsp.models.prompts.vocabulary import byte_level_bytes, sentence_piece_bytes
 
 QUANTISATIONS = {
@@ -109,7 +110,8 @@ def fim_format(
 ) -> FimFormat:
     """Markers and order of the prompts of a model: those of a family, or those declared in the file.
 
-    *family* and *order* override the detected ones.
+    The tokens that end its texts, as the file declares, end a middle in any case. *family* and
+    *order* override the detected ones.
 
     Raises:
         ModelError: the model was not trained to fill in the middle, or not in this family or order.
@@ -117,7 +119,8 @@ def fim_format(
     ids = {text: token for token, text in enumerate(header.texts("tokenizer.ggml.tokens"))}
     architecture = header.text("general.architecture")
     try:
-        return find_format(ids, called, architecture=architecture, family=family, order=order)
+        found = find_format(ids, called, architecture=architecture, family=family, order=order)
+        return found.ending_also(_ends(header))
     except ModelError:
         declared = None if family or order == "spm" else _declared_format(header)
         if declared is None:
@@ -137,7 +140,7 @@ def check_names(family: str, names: str) -> tuple[bool, str | None]:
 
 
 def token_bytes(header: GgufHeader) -> list[bytes | None]:
-    """The exact bytes of each token; None for a special one, which has no text.
+    """The exact bytes of each token; None for markers and special tokens, which have no text.
 
     Raises:
         ModelError: the kind of the vocabulary is unknown.
@@ -149,6 +152,10 @@ def token_bytes(header: GgufHeader) -> list[bytes | None]:
     types = types if len(types) == len(tokens) else (_NORMAL,) * len(tokens)
     of_piece = byte_level_bytes if kind == "gpt2" else sentence_piece_bytes
     of_text = str.encode if kind == "gpt2" else sentence_piece_bytes
+    types = [
+        _CONTROL if type_ == _USER_DEFINED and is_marker(text) else type_
+        for text, type_ in zip(tokens, types, strict=True)
+    ]
     readers = {_NORMAL: of_piece, _BYTE: of_piece, _USER_DEFINED: of_text}
     return [
         readers[type_](text) if type_ in readers and _is_text(text) else None
@@ -188,21 +195,34 @@ def _names(header: GgufHeader, called: str) -> str:
 
 def _declared_format(header: GgufHeader) -> FimFormat | None:
     """The prompt with the prefix first, in the markers that the file declares; None if one is missing."""
-    n_tokens = len(header.texts("tokenizer.ggml.tokens"))
-
-    def marker(name: str) -> int | None:
-        token = header.number(f"tokenizer.ggml.{name}_token_id")
-        return token if token is not None and 0 <= token < n_tokens else None
-
-    prefix, suffix, middle = marker("fim_pre"), marker("fim_suf"), marker("fim_mid")
+    prefix, suffix, middle = (_declared(header, name) for name in ("fim_pre", "fim_suf", "fim_mid"))
     if prefix is None or suffix is None or middle is None:
         return None
-    start = marker("bos") if header.values.get("tokenizer.ggml.add_bos_token") is True else None
+    start = _declared(header, "bos") if header.values.get("tokenizer.ggml.add_bos_token") is True else None
     prompt = (*(() if start is None else (start,)), prefix, LEFT, suffix, RIGHT, middle)
-    ends = map(marker, ("eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep"))
-    stops = frozenset(token for token in ends if token is not None)
+    stops = _ends(header, ("eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep"))
     ids = {"prefix": prefix, "suffix": suffix, "middle": middle}
     return FimFormat(printable(header.text("general.architecture")), prompt, stops, Project(), ids)
+
+
+def _declared(header: GgufHeader, name: str) -> int | None:
+    """The token that the file declares as *name*; None if there is no such token."""
+    token = header.number(f"tokenizer.ggml.{name}_token_id")
+    n_tokens = len(header.texts("tokenizer.ggml.tokens"))
+    return token if token is not None and 0 <= token < n_tokens else None
+
+
+def _ends(header: GgufHeader, names: tuple[str, ...] = ("eos", "eot", "eom")) -> frozenset[int]:
+    """Those of the tokens *names* that the file declares."""
+    return frozenset(token for name in names if (token := _declared(header, name)) is not None)
+
+
+def user_defined_markers(header: GgufHeader) -> list[str]:
+    """The texts of markers that llama.cpp reads in any text, since the file does not mark them as special."""
+    tokens, types = header.texts("tokenizer.ggml.tokens"), header.numbers("tokenizer.ggml.token_type")
+    return [
+        text for text, type_ in zip(tokens, types, strict=False) if type_ == _USER_DEFINED and is_marker(text)
+    ]
 
 
 def _is_text(text: str) -> bool:

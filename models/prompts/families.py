@@ -7,8 +7,8 @@ our own use the second variant of Bavarian et al., appendix D: the prefix contin
 markers.
 
 A family is recognised by its markers, which are single tokens of the vocabulary, so a local fine-tune needs
-no configuration. Mellum has StarCoder's markers and is recognised by its name or by its marker of a chat. For
-other families see `family_file.py`.
+no configuration. Some families share their markers with others: these are recognised by signs, such as a word
+in the name. For other families see `family_file.py`.
 
 The marker names, and the format of other files before the one with the cursor, come from the model cards and
 from:
@@ -16,7 +16,10 @@ from:
 | family | source |
 |---|---|
 | SantaCoder, StarCoder | arXiv 2301.03988, 2305.06161; `permute` in BigCode's Megatron-LM: both orders |
-| Granite | arXiv 2405.04324: both orders, with StarCoder's markers, as Granite 3; Granite 4 has Qwen's |
+| Granite | arXiv 2405.04324: both orders, with StarCoder's markers; Granite 3 as well |
+| Granite 4 | IBM's guide to prompts, "Fill-in-the-Middle": the prefix first |
+| Refact | the model card of Refact-1_6B-fim: the prefix first, with StarCoder's markers |
+| CodeQwen1.5 | its repository, "file-level code completion": the prefix first, with StarCoder's markers |
 | Mellum | the model card of Mellum-4b-base: the suffix first only, with StarCoder's markers |
 | StarCoder2 | arXiv 2402.19173, section 5.1 |
 | DeepSeek-Coder | arXiv 2401.14196, section 3.1: the prefix first only |
@@ -26,6 +29,9 @@ from:
 | Seed-Coder | arXiv 2506.03524, its section on fill-in-the-middle: the suffix first only |
 | Codestral | mistral-common's tokenizers for it: the suffix first, and no marker of the middle |
 | Stable-Code | its model card, which shows the prefix first only |
+| CodeGeeX4 | the infilling guide in its repository: the suffix first, in a turn of a conversation |
+| GLM | the markers of its tokenizer, read with the prefix first, as llama.cpp's `/infill` does |
+| `<|fim_*|>` | all others with these markers: the prefix first, as llama.cpp's `/infill` does |
 
 StarCoder's marker of a file name heads a document of one file; no second file ever followed it in training.
 So other files are introduced by comments, as for all families that were trained on single files.
@@ -40,6 +46,8 @@ from typing import Literal
 LEFT, RIGHT = "{left}", "{right}"
 FILES, HERE = "{files}", "{here}"
 SLOTS = (LEFT, RIGHT, FILES, HERE)
+LINE_END = "\n"
+"""The only text in a prompt that is neither a marker nor in a slot."""
 
 Template = tuple[str, ...]
 Order = Literal["psm", "spm"]
@@ -87,7 +95,7 @@ class Family:
         spm: the prompt with the suffix first; None: the family was not trained with it.
         stops: tokens that end a middle; its own markers are among them if its authors list them.
         project: the format of other files.
-        architecture: the `model_type` that distinguishes the family from another with the same markers.
+        architectures: each `model_type` that distinguishes the family from others with the same markers.
         signs: words in the model's name, or tokens; any of them does the same.
     """
 
@@ -96,14 +104,14 @@ class Family:
     spm: Template | None
     stops: Template
     project: Project = Project()
-    architecture: str | None = None
+    architectures: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
 
     @property
     def markers(self) -> list[str]:
         """The marker texts of the prompt."""
         parts = (*(self.psm or ()), *(self.spm or ()))
-        return [part for part in dict.fromkeys(parts) if part not in SLOTS]
+        return [part for part in dict.fromkeys(parts) if part not in (*SLOTS, LINE_END)]
 
     @property
     def all_markers(self) -> list[str]:
@@ -117,18 +125,23 @@ class Family:
 
     def is_of(self, model_name: str, vocabulary: Container[str], architecture: str | None) -> bool:
         """True if a model of this name and architecture with these tokens belongs to the family."""
-        return (
-            self.architecture in (None, architecture)
-            and all(marker in vocabulary for marker in self.all_markers)
-            and (not self.signs or any(s in vocabulary or s in model_name.lower() for s in self.signs))
+        name = model_name.lower()
+        is_distinguished = architecture in self.architectures or any(
+            sign in vocabulary or sign in name for sign in self.signs
         )
+        is_alone = not (self.architectures or self.signs)
+        return (is_alone or is_distinguished) and all(marker in vocabulary for marker in self.all_markers)
 
     def prompt(self, order: Order | None) -> Template | None:
         """The prompt in *order*; None: with the suffix first if the family was trained with that."""
         return {"psm": self.psm, "spm": self.spm, None: self.spm or self.psm}[order]
 
 
-STARCODER_STOPS = ("<|endoftext|>", "<filename>", "<reponame>")
+STARCODER_STOPS = ("<|endoftext|>", "<|end_of_text|>", "<filename>", "<reponame>")
+STARCODER_PSM = ("<fim_prefix>", FILES, HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>")
+BARRED_PSM = ("<|fim_prefix|>", FILES, HERE, LEFT, "<|fim_suffix|>", RIGHT, "<|fim_middle|>")
+BARRED_MARKERS = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+GLM_STOPS = ("<|endoftext|>", "<|user|>", "<|observation|>", "<|code_prefix|>", "<|code_suffix|>")
 
 FAMILIES = (
     Family("fimlsp", None, ("<|right|>", RIGHT, "<|left|>", LEFT), ("<|endoftext|>",)),
@@ -140,10 +153,27 @@ FAMILIES = (
     ),
     Family(
         "Stable-Code",
-        ("<fim_prefix>", FILES, HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
+        STARCODER_PSM,
         None,
         STARCODER_STOPS,
-        architecture="stablelm",
+        architectures=("stablelm",),
+        signs=("stable-code",),
+    ),
+    Family(
+        "CodeQwen1.5",
+        STARCODER_PSM,
+        None,
+        ("<|endoftext|>", "<|im_end|>", "<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<fim_pad>"),
+        architectures=("qwen2",),
+        signs=("codeqwen",),
+    ),
+    Family(
+        "Refact",
+        STARCODER_PSM,
+        None,
+        STARCODER_STOPS,
+        architectures=("refact", "gpt_refact"),
+        signs=("refact-1",),
     ),
     Family(
         "Mellum",
@@ -160,9 +190,9 @@ FAMILIES = (
         ("<|endoftext|>", "<file_sep>", "<repo_name>"),
         Project(("<repo_name>", "project"), ("<file_sep>", "{path}\n{text}"), ("<file_sep>",), ("{path}\n",)),
     ),
-    Family(  # and Granite, which has its tokenizer
+    Family(  # and Granite up to 3, with its markers
         "StarCoder",
-        ("<fim_prefix>", FILES, HERE, LEFT, "<fim_suffix>", RIGHT, "<fim_middle>"),
+        STARCODER_PSM,
         ("<fim_prefix>", "<fim_suffix>", RIGHT, "<fim_middle>", FILES, HERE, LEFT),
         STARCODER_STOPS,
     ),
@@ -212,4 +242,28 @@ FAMILIES = (
         ("<s>", "▁<PRE>", "▁<SUF>", RIGHT, "▁<MID>", FILES, HERE, LEFT),
         ("▁<EOT>", "</s>"),
     ),
+    Family(
+        "Granite 4",
+        BARRED_PSM,
+        None,
+        ("<|end_of_text|>", "<|filename|>", "<|reponame|>", "<|fim_pad|>"),
+        signs=("<|filename|>",),
+    ),
+    Family(
+        "CodeGeeX4",
+        None,
+        (
+            *("<|user|>", LINE_END, "<|code_suffix|>", RIGHT, "<|code_prefix|>", FILES, HERE, LEFT),
+            *("<|code_middle|>", "<|assistant|>", LINE_END),
+        ),
+        GLM_STOPS,
+        signs=("codegeex",),
+    ),
+    Family(
+        "GLM",
+        ("<|code_prefix|>", FILES, HERE, LEFT, "<|code_suffix|>", RIGHT, "<|code_middle|>"),
+        None,
+        GLM_STOPS,
+    ),
+    Family("<|fim_*|>", BARRED_PSM, None, ("<|endoftext|>", "<|im_end|>", "<|fim_pad|>", *BARRED_MARKERS)),
 )

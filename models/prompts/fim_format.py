@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fimlsp.models.catalogue import MODELS_THAT_WORK
@@ -14,20 +14,24 @@ from fimlsp.models.prompts.families import (
     FILES,
     HERE,
     LEFT,
+    LINE_END,
     RIGHT,
     SLOTS,
     Family,
     Order,
     Project,
 )
+from fimlsp.models.prompts.marker_texts import VISIBLE_SPACE, is_marker
 
 FIRST_MARKERS = ("<s>", "<bos>", "<｜begin▁of▁sentence｜>")
 """Markers with which families start every text."""
 
+LINE_ENDS = ("Ċ", LINE_END, "<0x0A>")
+"""The spellings of a line end in vocabularies."""
+
 _LIKE_A_MARKER = re.compile(
     r"(?:fim|suf|suffix|pre|prefix|mid|middle|hole|infill|code)(?:\W|_|$)", re.IGNORECASE
 )
-_MARKED = re.compile(r"[<\[▁].*[>\]]$")
 _NAMED_MAX = 6
 
 
@@ -45,6 +49,10 @@ class FimFormat:
     def markers(self) -> frozenset[int]:
         """Ids without text."""
         return self.stops | frozenset(self.marker_ids.values())
+
+    def ending_also(self, ends: Iterable[int]) -> FimFormat:
+        """This format if the tokens *ends* end a middle as well."""
+        return replace(self, stops=self.stops.union(ends))
 
     @cached_property
     def overhead(self) -> int:
@@ -117,10 +125,18 @@ def find_format(
         raise ModelError(
             f"{family.name} models do not support {order} order; leave the order out, or use {other}."
         )
-    prompt = tuple(part if part in SLOTS else vocabulary[part] for part in template)
+    parts = (_part(part, vocabulary) for part in template)
+    prompt = tuple(part for part in parts if part is not None)
     stops = frozenset(vocabulary[text] for text in family.stops if text in vocabulary)
     marker_ids = {text: vocabulary[text] for text in family.all_markers}
     return FimFormat(family.name, prompt, stops, family.project, marker_ids)
+
+
+def _part(part: str, vocabulary: Mapping[str, int]) -> int | str | None:
+    """A slot or a token of a prompt; None for a line end that the vocabulary has no token of its own for."""
+    if part == LINE_END:
+        return next((vocabulary[text] for text in LINE_ENDS if text in vocabulary), None)
+    return part if part in SLOTS else vocabulary[part]
 
 
 def known_markers() -> list[str]:
@@ -169,5 +185,9 @@ def _remedy(vocabulary: Mapping[str, int], architecture: str | None, model_name:
 
 def _markers_in(vocabulary: Mapping[str, int]) -> list[str]:
     """Tokens that look like markers of a prompt, at most six."""
-    markers = (text for text in vocabulary if _MARKED.match(text) and _LIKE_A_MARKER.search(text))
+    markers = (
+        text
+        for text in vocabulary
+        if is_marker(text.removeprefix(VISIBLE_SPACE)) and _LIKE_A_MARKER.search(text)
+    )
     return sorted(markers, key=vocabulary.__getitem__)[:_NAMED_MAX]

@@ -18,10 +18,10 @@ from tokenizers import Tokenizer
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.models.errors import ModelError, is_panic
 from fimlsp.models.prompts.incremental_tokenizer import IncrementalTokenizer
+from fimlsp.models.prompts.marker_texts import VISIBLE_SPACE, is_marker, split_markers
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"
-VISIBLE_SPACE = "▁"
 LONG_TEXT = 500
 """Characters from which on a text is tokenised incrementally."""
 
@@ -45,6 +45,7 @@ class ModelVocabulary:
         token_bytes: Sequence[bytes | None],
         adds_space: bool,
         visible_space: Sequence[int] = (),
+        markers: Collection[str] = (),
     ) -> None:
         """Make a vocabulary from the functions and tables of a tokenizer.
 
@@ -53,11 +54,13 @@ class ModelVocabulary:
             token_bytes: as the attribute.
             adds_space: True if a text that stands alone gets a space in front.
             visible_space: the tokens of the character `▁` if that means a space.
+            markers: texts that *ids* may read as one token, although they are only text here.
         """
         self.token_bytes = token_bytes
         self._ids = ids
         self._adds_space = adds_space
         self._visible_space = visible_space
+        self._markers = frozenset(markers)
         self._long_texts = IncrementalTokenizer(
             self.encode_whole, token_bytes, is_byte_level=not (adds_space or visible_space)
         )
@@ -79,6 +82,12 @@ class ModelVocabulary:
 
         A vocabulary that writes spaces as `▁` writes that character itself as its bytes.
         """
+        if not self._markers:
+            return self._without_markers(text)
+        parts = split_markers(text, self._markers)
+        return [token for part in parts for token in self._without_markers(part)]
+
+    def _without_markers(self, text: str) -> list[int]:
         if not self._visible_space or VISIBLE_SPACE not in text:
             return self._ids_inside(text)
         first, *others = map(self._ids_inside, text.split(VISIBLE_SPACE))
@@ -147,12 +156,16 @@ def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> ModelVocab
     From now on *tokenizer* reads the texts of markers as plain text, since a file may contain them.
     """
     tokenizer.encode_special_tokens = True
+    added = tokenizer.get_added_tokens_decoder()
+    markers = {token: entry.content for token, entry in added.items() if is_marker(entry.content)}
     table = _token_bytes(tokenizer)
-    for token in silent:
+    for token in (*silent, *markers):
         table[token] = None
     first = encoded_ids(tokenizer, "a")[0]
     adds_space = (table[first] or b"").startswith(b" ")
-    return ModelVocabulary(partial(encoded_ids, tokenizer), table, adds_space, _visible_space(tokenizer))
+    return ModelVocabulary(
+        partial(encoded_ids, tokenizer), table, adds_space, _visible_space(tokenizer), markers.values()
+    )
 
 
 def _token_bytes(tokenizer: Tokenizer) -> list[bytes | None]:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
-from fimlsp.models.checkpoints.checkpoint_files import read_tokenizer
+from fimlsp.models.checkpoints.checkpoint_files import end_tokens, read_tokenizer
 from fimlsp.models.checkpoints.family_file import family_beside
 from fimlsp.models.checkpoints.hub import find_folder, is_hub_name
 from fimlsp.models.errors import ModelError
@@ -172,6 +172,7 @@ def open_completions(
     tokenizer = read_tokenizer(folder, name)
     ids = tokenizer.get_vocab(with_added_tokens=True)
     fim = find_format(ids, name, family=family or family_beside(folder), order=order)
+    fim = fim.ending_also(end_tokens(folder, tokenizer))
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     server = Completions(client, name, vocabulary.token_bytes, fim.stops)
     server.fit(fim.arrange([], []))

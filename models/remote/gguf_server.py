@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tokenizers import Tokenizer
 
 from fimlsp.models.checkpoints.gguf_header import GgufHeader, read_header
-from fimlsp.models.checkpoints.gguf_model import fim_format, token_bytes
+from fimlsp.models.checkpoints.gguf_model import fim_format, token_bytes, user_defined_markers
 from fimlsp.models.checkpoints.memory import CPU_CONTEXT_MAX, check_memory, free_main_memory, needed_bytes
 from fimlsp.models.errors import ModelError, require
 from fimlsp.models.prompts.families import Family, Order
@@ -182,4 +182,5 @@ def _vocabulary(header: GgufHeader, client: HttpClient, table: LearnedBytes) -> 
     else:
         ids = ServerTokenizer(client, table).ids
     first_bytes = table[ids("a")[0]] or b""
-    return ModelVocabulary(ids, table, adds_space=first_bytes.startswith(b" "))
+    adds_space = first_bytes.startswith(b" ")
+    return ModelVocabulary(ids, table, adds_space, markers=user_defined_markers(header))

@@ -17,9 +17,10 @@ from pathlib import PurePath
 from typing import Any, overload
 
 from fimlsp.models.errors import ModelError
-from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
+from fimlsp.models.prompts.families import LEFT, LINE_END, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, find_format, known_markers
-from fimlsp.models.prompts.vocabulary import VISIBLE_SPACE, ModelVocabulary
+from fimlsp.models.prompts.marker_texts import CHAT, VISIBLE_SPACE
+from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.errors import (
@@ -261,11 +262,13 @@ def open_llama_server(
     except (KeyError, TypeError, ValueError) as error:
         raise invalid_answer(client.address, "no description of its model") from error
     tokenizer = ServerTokenizer(client, LearnedBytes(client.address, size))
-    fim = _fim_format(client, tokenizer, name, family, order)
-    token_bytes = LearnedBytes(client.address, size, silent=fim.markers)
+    fim = _fim_format(client, tokenizer, name, family, order).ending_also(_end(client, tokenizer))
+    chat = find_markers(tokenizer, CHAT)
+    token_bytes = LearnedBytes(client.address, size, silent=fim.markers.union(chat.values()))
     tokenizer = ServerTokenizer(client, token_bytes)
     first_bytes = tokenizer.pieces("a")[0][1]
-    vocabulary = ModelVocabulary(tokenizer.ids, token_bytes, adds_space=first_bytes.startswith(b" "))
+    adds_space = first_bytes.startswith(b" ")
+    vocabulary = ModelVocabulary(tokenizer.ids, token_bytes, adds_space, markers=chat)
     network = LookAhead(LlamaServer(client, token_bytes, fim.stops))
     device = str(client.address)
     return RemoteModel(name, "llama-server", device, network, vocabulary, fim, min(context, CONTEXT_MAX))
@@ -289,7 +292,7 @@ def _fim_format(
     Raises:
         ModelError: the model was not trained to fill in the middle, or not in this family or order.
     """
-    texts = {*known_markers(), *(family.texts if isinstance(family, Family) else ())}
+    texts = {*known_markers(), LINE_END, *(family.texts if isinstance(family, Family) else ())}
     try:
         return find_format(find_markers(tokenizer, texts), name, family=family, order=order)
     except ModelError:
@@ -303,17 +306,24 @@ def _infill_format(client: HttpClient, tokenizer: ServerTokenizer, name: str) ->
     """The format of the prompts of `/infill`; None if the model's file has no marker ids."""
     try:
         body = {"input_prefix": PREFIX, "input_suffix": SUFFIX, "n_predict": 0}
-        prompt, end = str(client.ask("/infill", body)["prompt"]), str(client.ask("/props")["eos_token"])
+        prompt = str(client.ask("/infill", body)["prompt"])
     except (RefusedError, KeyError, TypeError):
         return None
     pieces = tokenizer.pieces(prompt, has_markers=True)
     slots = {PREFIX.encode(): LEFT, SUFFIX.encode(): RIGHT}
     parts = [slots.get(data.strip(), token) for token, data in pieces]
-    stops = [token for token, _ in tokenizer.pieces(end, has_markers=True)] if end else []
-    if len(stops) != 1 or any(parts.count(slot) != 1 for slot in (LEFT, RIGHT)):
+    stops = _end(client, tokenizer)
+    if not stops or any(parts.count(slot) != 1 for slot in (LEFT, RIGHT)):
         return None
     ids = {data.decode(errors="replace"): token for token, data in pieces if token in parts}
-    return FimFormat(name, tuple(parts), frozenset(stops), Project(), ids)
+    return FimFormat(name, tuple(parts), stops, Project(), ids)
+
+
+def _end(client: HttpClient, tokenizer: ServerTokenizer) -> frozenset[int]:
+    """The token that ends texts of the server's model; empty if the server does not report it."""
+    end = client.ask("/props").get("eos_token")
+    pieces = tokenizer.pieces(end, has_markers=True) if isinstance(end, str) and end else []
+    return frozenset(token for token, _ in pieces) if len(pieces) == 1 else frozenset()
 
 
 def find_markers(tokenizer: ServerTokenizer, texts: Iterable[str]) -> dict[str, int]:

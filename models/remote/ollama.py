@@ -174,14 +174,22 @@ def open_ollama(
     try:
         info = client.ask("/api/show", {"model": name, "verbose": True})["model_info"]
         architecture = str(info["general.architecture"])
-        tokens = set(info.get("tokenizer.ggml.tokens") or ())
+        tokens = [str(text) for text in info.get("tokenizer.ggml.tokens") or ()]
     except (KeyError, TypeError) as error:
         raise invalid_answer(client.address, "no description of its model") from error
     possible = [*known_markers(), *(family.texts if isinstance(family, Family) else ())]
-    markers = {marker: marker_id(marker) for marker in possible if marker in tokens}
+    listed_tokens = set(tokens)
+    markers = {marker: marker_id(marker) for marker in possible if marker in listed_tokens}
     fim = find_format(markers, name, architecture=architecture, family=family, order=order)
+    fim = fim.ending_also(marker_id(tokens[end]) for end in _ends(info) if end < len(tokens))
     vocabulary = ModelVocabulary(lambda text: pieces(text, markers), TextTable(), adds_space=False)
     trained = info.get(f"{architecture}.context_length")
     context = min(trained, CONTEXT) if isinstance(trained, int) and trained > 0 else CONTEXT
     network = LookAhead(Ollama(client, name, fim.stops))
     return RemoteModel(name, "Ollama", str(client.address), network, vocabulary, fim, context, is_exact=False)
+
+
+def _ends(info: Mapping[str, Any]) -> list[int]:
+    """The numbers of the tokens that end texts, as the server describes the model."""
+    ends = (info.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
+    return [end for end in ends if type(end) is int and end >= 0]

@@ -8,10 +8,10 @@ from . import tiny_checkpoints as c
 QWEN = [*c.QWEN, "<|im_start|>", "<|im_end|>"]
 
 
-def write_gguf(path, markers, architecture="llama", kind="gpt2", **values):
+def write_gguf(path, markers, architecture="llama", kind="gpt2", marker_type=TokenType.CONTROL, **values):
     """A file at *path* with a vocabulary of the *markers* and a few texts; *values* with `__` for dots."""
     texts = ["a", "Ġx", "Ċ", "é"] if kind == "gpt2" else ["<0x0A>", "▁x", "a"]
-    types = [TokenType.CONTROL] * len(markers) + [TokenType.NORMAL] * len(texts)
+    types = [marker_type] * len(markers) + [TokenType.NORMAL] * len(texts)
     writer = GGUFWriter(path, architecture)
     writer.add_context_length(2048)
     writer.add_tokenizer_model(kind)

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fimlsp.models.errors import ModelError
-from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, RIGHT
+from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, LINE_END, RIGHT
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import (
     ModelVocabulary,
@@ -84,11 +84,12 @@ def test_a_family_is_recognised_by_its_markers(family):
     markers = dict.fromkeys([*family.markers, *family.project.markers, *family.stops])
     ids = {text: number for number, text in enumerate(markers)}
     name = f"a/{family.name}-base"
-    fim = find_format(ids, name, architecture=family.architecture)
+    fim = find_format(ids, name, architecture=next(iter(family.architectures), None))
     assert fim.family == family.name
     assert len(fim.stops) == len(family.stops)
     assert fim.markers == set(ids.values())
     assert len(fim.arrange([], [])) == fim.overhead
+    ids |= {LINE_END: 500}
     texts = {**{number: text for text, number in ids.items()}, 100: LEFT, 200: RIGHT, 300: FILES, 400: HERE}
     for order, template in (("psm", family.psm), ("spm", family.spm)):
         if template is not None:
@@ -102,6 +103,8 @@ def test_markers_of_codegemma_end_a_middle():
     assert fim.stops >= {fim.marker_ids[text] for text in family.markers if text != "<bos>"}
 
 
+BARRED = ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"]
+GLM = ["<|endoftext|>", "<|user|>", "<|assistant|>", "<|code_prefix|>", "<|code_middle|>", "<|code_suffix|>"]
 STARCODER_MARKERS = ["<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<filename>", "<|endoftext|>"]
 
 
@@ -114,6 +117,13 @@ STARCODER_MARKERS = ["<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<filename>
         ([*STARCODER_MARKERS, "<|im_start|>"], "my-fine-tune", "Mellum"),
         (["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|repo_name|>", "<|file_sep|>"],
          "Qwen/Qwen3-Coder-30B-A3B-Instruct", "Qwen-Coder"),
+        ([*STARCODER_MARKERS, "<|im_start|>"], "Qwen/CodeQwen1.5-7B", "CodeQwen1.5"),
+        (STARCODER_MARKERS, "refact-1_6B-fim.Q8_0.gguf", "Refact"),
+        (STARCODER_MARKERS, "stable-code-3b", "Stable-Code"),
+        ([*BARRED, "<|filename|>", "<|reponame|>", "<|end_of_text|>"], "ibm/granite-4.0-micro", "Granite 4"),
+        ([*BARRED, "<|endoftext|>"], "somebody/own", "<|fim_*|>"),
+        (GLM, "THUDM/codegeex4-all-9b", "CodeGeeX4"),
+        (GLM, "zai-org/GLM-4.5-Air-Base", "GLM"),
         (["<s>", "</s>", "[SUFFIX]", "[PREFIX]", "[MIDDLE]"], "mistralai/Codestral-22B-v0.1", "Codestral"),
     ],
 )  # fmt: skip
