@@ -152,14 +152,14 @@ def token_bytes(header: GgufHeader) -> list[bytes | None]:
     types = types if len(types) == len(tokens) else (_NORMAL,) * len(tokens)
     of_piece = byte_level_bytes if kind == "gpt2" else sentence_piece_bytes
     of_text = str.encode if kind == "gpt2" else sentence_piece_bytes
-    types = [
+    kinds = [
         _CONTROL if type_ == _USER_DEFINED and is_marker(text) else type_
         for text, type_ in zip(tokens, types, strict=True)
     ]
     readers = {_NORMAL: of_piece, _BYTE: of_piece, _USER_DEFINED: of_text}
     return [
         readers[type_](text) if type_ in readers and _is_text(text) else None
-        for text, type_ in zip(tokens, types, strict=True)
+        for text, type_ in zip(tokens, kinds, strict=True)
     ]
 
 

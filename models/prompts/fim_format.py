@@ -64,6 +64,11 @@ class FimFormat:
         """True if the prompt has a slot for other files."""
         return FILES in self.prompt
 
+    @cached_property
+    def is_prefix_first(self) -> bool:
+        """True if the text right of the cursor comes after the text left of it."""
+        return self.prompt.index(LEFT) < self.prompt.index(RIGHT)
+
     def arrange(
         self, left: Sequence[int], right: Sequence[int], files: Sequence[int] = (), here: Sequence[int] = ()
     ) -> list[int]:

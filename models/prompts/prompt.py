@@ -5,6 +5,10 @@ share the context, without the tokens reserved for the middle and for markers. I
 exceeds that, each side gets half; otherwise the shorter side stays whole. The prefix loses its start, the
 suffix its end. The constraint always sees the whole file. Other files come first: they get the tokens that
 the two sides leave, and a quarter of the budget in any case.
+
+In a *steady* prompt with the prefix first, the last few lines before the cursor are the beginning of the
+middle, after all else, and the suffix has 64 lines at most. So typing only appends to this order as well, until
+the lines are too many. The model continues a middle that somebody has begun.
 """
 
 from __future__ import annotations
@@ -21,6 +25,15 @@ from fimlsp.quotient.language.editor_policy import Comment
 
 NEIGHBOURS_ONE_IN = 4
 STEPS = 16
+BEGUN_LINES = 8
+"""In a steady prompt with the prefix first, its lines end at a multiple of this number."""
+
+BEGUN_ONE_IN = 4
+"""The largest share of the budget for the beginning of the middle."""
+
+SUFFIX_LINES = 64
+"""The most lines after the cursor in such a prompt."""
+
 HASH = Comment("#")
 BYTES_PER_TOKEN = 6
 BYTES_PER_TOKEN_MAX = 16
@@ -75,7 +88,7 @@ def build_prompt(
         path: the path of the file itself; left out likewise.
         comment: the delimiters of comments in the language of the files.
         steady: cut text that does not fit in steps of a sixteenth of the budget, so that the start of the
-            prompt stays the same while the user types.
+            prompt stays the same while the user types; with the prefix first, as above.
         most_tokens: the tokens of all files, if the model does better with fewer than fit.
 
     Raises:
@@ -86,6 +99,11 @@ def build_prompt(
         raise _no_room(reserve, context)
     budget = min(budget, most_tokens or budget)
     step = max(1, budget // STEPS) if steady else 1
+    begun = list[int]()
+    if steady and fim.is_prefix_first:
+        left, begun = _begun(vocabulary, left, budget)
+        right = _first_lines(right, SUFFIX_LINES)
+        budget -= len(begun)
     has_files = bool(neighbours) and fim.reads_files
     encode = vocabulary.encode if has_files else vocabulary.encode_first
     before = _encoded(encode, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
@@ -98,7 +116,7 @@ def build_prompt(
     cut = _rounded_up(len(before) - n_before, step)
     if n_after < len(after):
         n_after -= n_after % step
-    tokens = fim.arrange(before[cut:], after[:n_after], files, here)
+    tokens = [*fim.arrange(before[cut:], after[:n_after], files, here), *begun]
     return Prompt(tuple(tokens), context - len(tokens))
 
 
@@ -118,6 +136,30 @@ def build_continuation(
     read = _encoded(vocabulary.encode_first, text, budget, lambda size: last_bytes(text, size))
     tokens = fim.continued(read[max(0, len(read) - budget) :])
     return Prompt(tuple(tokens), context - len(tokens))
+
+
+def _begun(vocabulary: ModelVocabulary, left: bytes, budget: int) -> tuple[bytes, list[int]]:
+    """*left* up to a line start that moves rarely, and the tokens after it, a quarter of *budget* at most.
+
+    No tokens if that is too little: then *left* is whole.
+    """
+    start = len(left)
+    for _ in range(left.count(b"\n") % BEGUN_LINES + 1):
+        start = left.rfind(b"\n", 0, start)
+    begun = left[start + 1 :]
+    most = budget // BEGUN_ONE_IN
+    tokens = vocabulary.encode(begun.decode(errors="replace")) if len(begun) <= most * BYTES_PER_TOKEN else []
+    return (left, []) if not tokens or len(tokens) > most else (left[: start + 1], tokens)
+
+
+def _first_lines(right: bytes, lines: int) -> bytes:
+    """The rest of the line that *right* starts in, and as many *lines* after it."""
+    end = -1
+    for _ in range(lines + 1):
+        end = right.find(b"\n", end + 1)
+        if end < 0:
+            return right
+    return right[: end + 1]
 
 
 def _no_room(reserve: int, context: int) -> ModelError:

@@ -25,6 +25,7 @@ from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.llama_server import LearnedBytes, LlamaServer, ServerTokenizer
 from fimlsp.models.remote.look_ahead import LookAhead, RemoteModel
+from fimlsp.models.remote.slots import Slots
 
 if TYPE_CHECKING:
     from xllamacpp import Server
@@ -41,6 +42,9 @@ SLOTS = 4
 
 POOL = 2
 """Number of whole contexts that memory is reserved for; all slots share it."""
+
+BATCH = 512
+"""Tokens of a prompt that are read at once; a cancelled request ends after them, and they stay read."""
 
 SHARED_MEMORY_MIB = 256
 """Main memory for beginnings of prompts that have lost their slot."""
@@ -104,7 +108,7 @@ def load_gguf(
     silent = fim.markers.union(token for token, data in enumerate(known) if data is None)
     table = LearnedBytes(server.address, len(known), known, silent)
     vocabulary = _vocabulary(header, client, table)
-    network = LookAhead(LlamaServer(client, table, fim.stops, server))
+    network = LookAhead(LlamaServer(client, table, fim.stops, server, Slots(SLOTS)))
     wants_buffer = header.values.get(BUFFER_KEY) is True
     return RemoteModel(
         path.name, "llama.cpp", device or "auto", network, vocabulary, fim, context, wants_buffer=wants_buffer
@@ -131,6 +135,7 @@ def start_server(path: Path, name: str, context: int, device: str | None, thread
     params = CommonParams()
     params.model.path = str(path)
     params.n_ctx, params.n_parallel, params.kv_unified = POOL * context, SLOTS, True
+    params.n_batch = params.n_ubatch = BATCH
     params.cache_ram_mib = SHARED_MEMORY_MIB
     if threads is not None:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads

@@ -41,6 +41,7 @@ from fimlsp.models.remote.look_ahead import (
     ServerStep,
     ranked,
 )
+from fimlsp.models.remote.slots import Slots
 
 FORCED = 1000.0
 REMEMBERED_TEXTS = 256
@@ -107,8 +108,9 @@ class LearnedBytes(Sequence["bytes | None"]):
 class LlamaServer:
     """`ModelServer` over *client*, whose model has the tokens *token_bytes* and the end tokens *stops*.
 
-    *keep_alive* is referenced as long as this object: the server itself, if it runs in this process. The
-    server lists `candidates` tokens at each position.
+    *keep_alive* is referenced as long as this object: the server itself, if it runs in this process. *slots*
+    are those of such a server, which has no other client. The server lists `candidates` tokens at each
+    position.
     """
 
     def __init__(
@@ -117,9 +119,11 @@ class LlamaServer:
         token_bytes: LearnedBytes,
         stops: frozenset[int],
         keep_alive: object = None,
+        slots: Slots | None = None,
     ) -> None:
         self._client = client
         self._keep_alive = keep_alive
+        self._slots = slots
         self.candidates = CANDIDATES
         self.token_bytes = token_bytes
         self.stops = stops
@@ -152,7 +156,7 @@ class LlamaServer:
         """All candidates after *text*; takes 0.3 s for 49,152. None if all are always listed."""
         if self.candidates >= len(self.token_bytes):
             return None
-        body = {"prompt": list(text), "n_predict": 1, "n_probs": len(self.token_bytes), **ALL_OF_ONE}
+        body = {**self._prompt(text), "n_predict": 1, "n_probs": len(self.token_bytes), **ALL_OF_ONE}
         answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]})
         return self._step(answer).candidates
 
@@ -171,7 +175,7 @@ class LlamaServer:
 
     def _events(self, text: Sequence[int], options: Mapping[str, object]) -> Generator[Mapping[str, Any]]:
         """Yield the server's event for each token."""
-        body = {"prompt": list(text), "n_probs": self.candidates, **OPTIONS, **options}
+        body = {**self._prompt(text), "n_probs": self.candidates, **OPTIONS, **options}
         with closing(self._client.stream("/completion", body)) as lines:
             for line in lines:
                 if not line.startswith(b"data:"):
@@ -186,6 +190,10 @@ class LlamaServer:
                 if "stop_type" in event or event.get("stop") is True:
                     return
                 yield event
+
+    def _prompt(self, text: Sequence[int]) -> dict[str, object]:
+        slot = {} if self._slots is None else {"id_slot": self._slots.choose(text)}
+        return {"prompt": list(text), **slot}
 
     def _step(self, event: Mapping[str, Any]) -> ServerStep:
         address = self._client.address

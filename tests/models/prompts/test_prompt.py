@@ -218,6 +218,39 @@ def test_while_somebody_types_a_steady_prompt_mostly_grows_at_its_end(case):
     assert sum(kept) >= 80
 
 
+def prefix_first(left, right, **options):
+    tokenizer = byte_tokenizer(c.STARCODER)
+    fim = find_format(tokenizer.get_vocab(), "test", order="psm")
+    vocabulary = read_vocabulary(tokenizer, fim.markers)
+    built = build_prompt(vocabulary, fim, 1000, left, right, 40, **options)
+    names = {token: text.encode() for text, token in fim.marker_ids.items()}
+    return b"".join(names.get(token) or vocabulary.decode([token]) for token in built.tokens)
+
+
+P, S, M = b"<fim_prefix>", b"<fim_suffix>", b"<fim_middle>"
+STEADY = {  # left, right; the prompt
+    "a short file": (b"a\nb", b"c\n", P + S + b"c\n" + M + b"a\nb"),
+    "after eight lines": (b"1\n" * 8 + b"x", b"c\n", P + b"1\n" * 8 + S + b"c\n" + M + b"x"),
+    "after eight lines and two": (b"1\n" * 10, b"c\n", P + b"1\n" * 8 + S + b"c\n" + M + b"1\n1\n"),
+    "at the start of a line": (b"1\n" * 8, b"c\n", P + b"1\n" * 8 + S + b"c\n" + M),
+    "a long suffix": (b"", b"c\n" * 100, P + S + b"c\n" * 65 + M),
+    "long lines": (b"x" * 300, b"c", P + b"x" * 300 + S + b"c" + M),
+}
+
+
+@pytest.mark.parametrize("case", STEADY)
+def test_a_steady_prompt_with_the_prefix_first_ends_with_the_last_lines(case):
+    left, right, expected = STEADY[case]
+    assert prefix_first(left, right, steady=True) == expected
+    plain = prefix_first(left, right)
+    assert plain == P + left + S + right + M
+
+
+def test_typing_appends_to_a_steady_prompt_with_the_prefix_first():
+    prompts = [prefix_first(b"l\n" * 20 + b"x" * n, b"r\n" * 90, steady=True) for n in range(40)]
+    assert all(after.startswith(before) for before, after in itertools.pairwise(prompts))
+
+
 @given(st.integers(0, 400), st.integers(0, 400), st.booleans())
 def test_steady_prompts_fit_and_lose_little(before, after, steady):
     (tokens,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
