@@ -57,6 +57,8 @@ GRAMMAR_PERCENT = 40
 
 TOO_SLOW = "the model did not answer within {} ms (option deadlineMs)"
 
+STILL_READING = "the model is still reading; the next request goes on from there (option deadlineMs)"
+
 SLOW_IN_A_ROW = 3
 """After so many slow requests in a row, a model server counts as failed."""
 
@@ -359,9 +361,14 @@ class Backend:
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
         """The completion if the time was up before the first token.
 
+        A model in this process is never given up: loading it again would lose the part that it has read.
+
         Raises:
-            ServerError: After several times in a row.
+            ServerError: After several times in a row, for a model on a server.
         """
+        name = None if self._loaded is None else self._loaded.model
+        if name is None or not is_address(name):
+            return Completion(reason=STILL_READING)
         self._slow += 1
         if self._slow >= SLOW_IN_A_ROW:
             self._slow = 0

@@ -7,8 +7,8 @@ suffix its end. The constraint always sees the whole file. Other files come firs
 the two sides leave, and a quarter of the budget in any case.
 
 In a *steady* prompt with the prefix first, the last few lines before the cursor are the beginning of the
-middle, after all else, and the suffix has 64 lines at most. So typing only appends to this order as well, until
-the lines are too many. The model continues a middle that somebody has begun.
+middle, after all else, and the suffix has 64 lines at most. So typing only appends to this order as well,
+until the lines are too many. The model continues a middle that somebody has begun.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,9 @@ from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.answers import describe_faults, to_completion
 from fimlsp.lsp_server.worker.backend import (
     CONTEXT_TOO_SLOW,
+    SLOW_IN_A_ROW,
+    STILL_READING,
+    TOO_SLOW,
     Backend,
     decode_settings,
     open_model,
@@ -25,6 +29,7 @@ from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.networks.torch.threads import default_threads
+from fimlsp.models.remote.errors import ServerError
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Fault
 
@@ -257,3 +262,22 @@ def test_the_engine_stops_for_a_request_that_is_cancelled():
     asks = iter([False] * 5)
     said, _ = asked_in(LONG, 600_000, lambda: next(asks, True))
     assert said.reason == "cancelled"
+
+
+SLOW = {  # the model; the reasons of requests in a row, and at last an error or none
+    "/models/large.gguf": ([STILL_READING] * 5, False),
+    "owner/checkpoint": ([STILL_READING] * 5, False),
+    "http://127.0.0.1:8012": ([TOO_SLOW.format(2000)] * (SLOW_IN_A_ROW - 1), True),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_only_a_server_is_given_up_for_slowness(name):
+    expected, fails = SLOW[name]
+    backend = Backend()
+    backend._loaded = Load(name)
+    model = SimpleNamespace(name=name)
+    assert [backend._too_slow(model, Limits()).reason for _ in expected] == expected
+    if fails:
+        with pytest.raises(ServerError, match="too slow 3 times in a row"):
+            backend._too_slow(model, Limits())
