@@ -68,24 +68,23 @@ class LearnedBytes(Sequence["bytes | None"]):
     ) -> None:
         self._address = address
         self._table: list[bytes | None] = [*known, *[None] * (size - len(known))]
-        self._is_known = bytearray([1] * len(known) + [0] * (size - len(known)))
         for token in silent:
             self._table[token] = None
-            self._is_known[token] = 1
         self._silent = frozenset(silent)
 
     def learn(self, token: int, data: bytes | None) -> None:
-        """Record that *token* has the bytes *data*.
+        """Record that *token* has the bytes *data*; None: the server does not report them.
 
         Raises:
             ServerError: there is no such token, or it had other bytes before: the server has a new model.
         """
         if token >= len(self._table):
             raise self._changed(f"it reports token {token}, but had {len(self._table)} tokens")
-        if not self._is_known[token]:
+        if token in self._silent:
+            return
+        if self._table[token] is None:
             self._table[token] = data
-            self._is_known[token] = 1
-        elif self._table[token] != data and token not in self._silent:
+        elif data not in (None, self._table[token]):
             raise self._changed(f"its token {token} has changed")
 
     def _changed(self, change: str) -> ServerError:
