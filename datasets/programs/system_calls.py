@@ -1,6 +1,6 @@
 """The system calls of a contained program: a list of permitted ones, as a filter in the kernel (seccomp(2)).
 
-Whatever is not in the list fails: sockets, other processes, io_uring, ptrace, memory and signals of other
+All else fails: sockets, other processes, io_uring, ptrace, memory and signals of other
 processes, new namespaces, mounts, links, devices, owners and times of files. Some calls are permitted with
 certain arguments only. The filter is a program for the kernel's packet filter (BPF), written here as bytes.
 """

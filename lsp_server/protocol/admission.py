@@ -127,7 +127,7 @@ class BoundedReader:
         return await self._reader.readexactly(size)
 
     async def discard(self) -> None:
-        """Drop what a refused client still sends, until it closes the connection or has sent too much."""
+        """Drop the data of a refused client until it closes the connection or has sent too much."""
         with suppress(asyncio.TimeoutError, ConnectionError):
             await asyncio.wait_for(self._discard(), DISCARDING_S)
 
