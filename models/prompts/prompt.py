@@ -6,9 +6,8 @@ exceeds that, each side gets half; otherwise the shorter side stays whole. The p
 suffix its end. The constraint always sees the whole file. Other files come first: they get the tokens that
 the two sides leave, and a quarter of the budget in any case.
 
-In a *steady* prompt with the prefix first, the last few lines before the cursor start the middle. The suffix
-has 64 lines at most. So typing only appends to this order as well,
-until the lines are too many. The model continues a middle that somebody has begun.
+In a *steady* prompt with the prefix first, the last few lines before the cursor start the middle, and the
+suffix has 64 lines at most. So typing only appends in this order as well, until the lines are too many.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ MOST_MODULES = {
     "edit, server": 8,
     "edit, worker": 6,
     "request, server": 10,
-    "answer, worker": 50,
+    "answer, worker": 51,
     "reply, server": 10,
 }
 
