@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_WORD_END = re.compile(rb"[\w\x80-\xff]+\Z")
+_WORD_END = re.compile(rb"(?<![\w\x80-\xff])[\w\x80-\xff]+\Z")
 _WORD = re.compile(rb"[\w\x80-\xff]+")
 _PIECE = re.compile(rb"[\w\x80-\xff]+|[^\w\s\x80-\xff]")
 _NAME = re.compile(rb"[ \t]*[\w\x80-\xff]+|[.:][\w\x80-\xff]+")

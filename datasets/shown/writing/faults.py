@@ -78,7 +78,7 @@ def is_doubled(left: str, text: str, right: str, truth: str) -> bool:
 
 def _doubles_word(left: str, text: str, follows: str) -> bool:
     """True if a word of *text* has the rest of the word at the cursor, or all of the word before it."""
-    before = re.search(r"\w+$", left)
+    before = re.search(r"(?<!\w)\w+$", left)
     after = _WORD.match(follows)
     first = _WORD.match(text)
     if before and first and len(before[0]) > 1 and first[0].startswith(before[0]):
