@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 LIMITS = Path(__file__).with_name("english.json")
 CODE = ("src", "lexing", "quotient", "languages", "models", "lsp_server", "datasets", "benchmarks")
 FOLDERS = (*CODE, "editors", "examples", "tests")
-NOT_OURS = ("results", "node_modules", "build", "__pycache__")
+NOT_OURS = ("results", "node_modules", "build", "dist", "server", "__pycache__")
 WATCHED = ("what", "whether", "behind", "begins", "asked", "tells")
 """Words that often stand for a missing noun or a plainer verb; other projects use them rarely."""
 MOST_WORDS, MOST_LINES = 25, 6
