@@ -132,7 +132,7 @@ def _run(job: Mapping[str, Any], test: str, folder: Path, limits: Limits) -> Pro
         error = _last_line(errors.fileno())
     if status == NOT_CONTAINED:
         raise NotContainedError(
-            "Cannot contain a program: the kernel refuses a layer that it had before. Do run it again."
+            "Cannot contain a program: the kernel refuses a layer that it had before. Run it again."
         )
     if status in (None, ENDED_BY_LIMIT, -signal.SIGKILL, -signal.SIGXCPU):
         return ProgramResult("timed out", f"more than {limits.seconds} seconds")

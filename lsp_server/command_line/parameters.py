@@ -40,7 +40,7 @@ def refuse_token(_: click.Context, __: click.Parameter, value: str | None) -> No
     if value is not None:
         raise click.UsageError(
             "Cannot take a token from the command line: other users see it in the list of processes. "
-            "Do put it into a file and give --token-file FILE, or set FIMLSP_TOKEN in the environment."
+            "Put it into a file for --token-file, or into FIMLSP_TOKEN in the environment."
         )
 
 
@@ -60,7 +60,7 @@ def to_token(_: click.Context, __: click.Parameter, file: Path | None) -> str | 
     except (OSError, ValueError) as error:
         raise click.BadParameter(f"Cannot read the token in {file} ({error}).") from error
     if is_open_to_others:
-        raise click.BadParameter(f"Cannot use {file}: other users can read it. Do run: chmod 600 {file}")
+        raise click.BadParameter(f"Cannot use {file}: other users can read it. Run: chmod 600 {file}")
     if not 0 < len(token) <= LONGEST_TOKEN:
         raise click.BadParameter(f"Cannot use {file}: it has no token of 1 to {LONGEST_TOKEN:,} characters.")
     return token

@@ -55,8 +55,8 @@ REFUSED = [
 TOKENS = [
     (b"sesame\n", 0o600, "sesame"),
     (b"sesame", 0o400, "sesame"),
-    (b"sesame", 0o640, "other users can read it. Do run: chmod 600"),
-    (b"sesame", 0o604, "other users can read it. Do run: chmod 600"),
+    (b"sesame", 0o640, "other users can read it. Run: chmod 600"),
+    (b"sesame", 0o604, "other users can read it. Run: chmod 600"),
     (b" \n", 0o600, "it has no token"),
     (b"x" * 5000, 0o600, "it has no token"),
     (b"\xff", 0o600, "Cannot read the token"),
