@@ -40,7 +40,7 @@ def refuse_token(_: click.Context, __: click.Parameter, value: str | None) -> No
     if value is not None:
         raise click.UsageError(
             "Cannot take a token from the command line: other users see it in the list of processes. "
-            "Put it into a file for --token-file, or into FIMLSP_TOKEN in the environment."
+            "Put it into a file and give --token-file FILE, or set FIMLSP_TOKEN in the environment."
         )
 
 
