@@ -153,8 +153,8 @@ class Document(ContextDocument):
             state = self._checked(state, start, end, options, lenient=relax)
         if relax and self._may_be_forgotten(connected, start, end):
             recovery = self._recovery_at(start, end, forgotten=True)
-            mended, forgotten = recovery.state(self, start, end, options)
-            return (state if forgotten == relaxed else either(state, mended)), forgotten or relaxed
+            repaired, forgotten = recovery.state(self, start, end, options)
+            return (state if forgotten == relaxed else either(state, repaired)), forgotten or relaxed
         return state, relaxed
 
     def _may_be_forgotten(self, connected: State | None, start: int, end: int) -> bool:

@@ -215,5 +215,5 @@ def filter_by_mask(
 def _unchecked(state: State) -> State:
     """*state* by the grammar alone."""
     if isinstance(state, EitherState):
-        return EitherState(_unchecked(state.stands), _unchecked(state.mended))
+        return EitherState(_unchecked(state.stands), _unchecked(state.repaired))
     return state.state if isinstance(state, CheckedState) else state

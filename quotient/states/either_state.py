@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 @value
 class EitherState:
-    """A state in two readings of the text around the cursor: as it `stands`, and with its repairs (`mended`).
+    """A state in two readings of the text around the cursor: as it `stands`, and with its repairs (`repaired`).
 
     A reading that refuses the middle is dropped.
     """
 
     stands: State
-    mended: State
+    repaired: State
 
     def feed(self, data: bytes) -> State | None:
         """As in `State`."""
-        return either(self.stands.feed(data), self.mended.feed(data))
+        return either(self.stands.feed(data), self.repaired.feed(data))
 
     @property
     def complete(self) -> bool:
         """True if the middle may end here in one of the readings."""
-        return self.mended.complete or self.stands.complete
+        return self.repaired.complete or self.stands.complete
 
     @property
     def shortest_completion(self) -> bytes:
         """The shorter one of both readings; that of the repaired text if they are equally long."""
         if self.complete:
             return b""
-        return min(self.mended.shortest_completion, self.stands.shortest_completion, key=len)
+        return min(self.repaired.shortest_completion, self.stands.shortest_completion, key=len)
 
     def mask(self, vocabulary: Vocabulary) -> Bitmask:
         """As in `State`."""
@@ -46,12 +46,12 @@ class EitherState:
 
     def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
         """As in `State`."""
-        mended = self.mended.allowed_texts(vocabulary)
-        return mended | self.stands.allowed_texts(vocabulary)
+        repaired = self.repaired.allowed_texts(vocabulary)
+        return repaired | self.stands.allowed_texts(vocabulary)
 
 
-def either(stands: State | None, mended: State | None) -> State | None:
+def either(stands: State | None, repaired: State | None) -> State | None:
     """The union of two states, of which any may be missing."""
-    if stands is None or mended is None:
-        return stands or mended
-    return EitherState(stands, mended)
+    if stands is None or repaired is None:
+        return stands or repaired
+    return EitherState(stands, repaired)
