@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @value
 class EitherState:
-    """A state in two readings of the text around the cursor: as it `stands`, and with its repairs (`repaired`).
+    """A state in two readings of the text around the cursor: as it `stands`, and `repaired`.
 
     A reading that refuses the middle is dropped.
     """
