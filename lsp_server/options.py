@@ -158,8 +158,8 @@ class Settings:
     check: str = _option(
         "compile",
         one_of("compile", "parse"),
-        "What Python must be able to do with the completed file: compile it, which excludes a `return` "
-        "outside of functions or a duplicate argument, or only parse it.",
+        "The check that a completed file passes: Python compiles it, which excludes a `return` outside of "
+        "functions or a duplicate argument, or only parses it.",
     )
     automatic: bool = _option(
         True,

@@ -146,7 +146,7 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     type=click.Choice(["parse", "compile"]),
     default="parse",
     show_default=True,
-    help="What Python must be able to do with the whole text.",
+    help="The check that the whole text passes: Python parses it, or compiles it as well.",
 )
 @click.pass_context
 def verify(

@@ -96,7 +96,7 @@ class ProgramOptions:
     type=click.Choice(["parse", "compile"]),
     default="compile",
     show_default=True,
-    help="What Python must be able to do with the program.",
+    help="The check that the program passes: Python parses it, or compiles it as well.",
 )
 @click.option(
     "--tokens", default=256, show_default=True, type=click.IntRange(1), help="Maximum number of tokens."
