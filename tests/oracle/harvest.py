@@ -17,7 +17,7 @@ import tokenize
 import warnings
 from pathlib import Path
 
-from judge import INVALID, VALID, tree_of, verdict
+from cpython import INVALID, VALID, tree_of, verdict
 
 TESTS = Path(sysconfig.get_path("stdlib")) / "test"
 LONGEST_STATEMENT = 12

@@ -2,6 +2,7 @@
 
 import ast
 import random
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from .known import stale
 from .laws import LAWS, Bench, Case, broken
 from .recovery import escapes
 from .shrinking import shrunk
-from .snippets import Snippet
+from .snippets import Snippet, harvest_program
 
 RUNNING = "{}.{}".format(*sys.version_info)
 PYTHON = recovery.breakable("python")
@@ -240,3 +241,11 @@ def test_a_wrong_bit_of_a_mask_is_seen(monkeypatch):
     results = masks.Judged()
     masks.judge(results, place, vocabulary)
     assert [text for _, text, _ in results.wrong] == [vocabulary.texts[7]]
+
+
+def test_the_program_that_harvests_snippets_can_be_imported_alone():
+    command = [sys.executable, "-c", "import harvest; print(len(harvest.Harvest().origins))"]
+    done = subprocess.run(
+        command, cwd=harvest_program().parent, capture_output=True, encoding="utf-8", check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
