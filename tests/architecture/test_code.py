@@ -107,3 +107,21 @@ def imports(tree: ast.Module) -> Iterator[str]:
 )
 def test_what_is_private(code, found):
     assert [*foreign_privates(ast.parse(code))] == found
+
+
+PROGRAMS = sorted(
+    path
+    for folder in ("src", "tests", "benchmarks", "editors", "examples", *ROOMS)
+    for path in (ROOT / folder).rglob("*.py")
+    if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=name_of)
+def test_a_program_starts_after_its_last_definition(path):
+    starts = [
+        number
+        for number, node in enumerate(tree_of(path).body, 1)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
+    ]
+    assert starts in ([], [len(tree_of(path).body)])

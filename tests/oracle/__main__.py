@@ -209,10 +209,6 @@ def _tasks(suite: str, settings: Settings) -> tuple[Iterable[Task], int]:
     return conformance.tasks(sampled, settings.seed), conformance.number_of_tasks(sampled)
 
 
-if __name__ == "__main__":
-    main()
-
-
 _MOST_ROWS = 60
 _MOST_GROUPS = 20
 _MOST_CASES = 4
@@ -271,3 +267,7 @@ def write(path: Path, suite: str, version: str, disagreements: list[Disagreement
             details = {name: getattr(one, name) for name in ("law", "expected", "got", "message")}
             where = {name: getattr(one, name) for name in ("construct", "seed", "origin")}
             file.write(json.dumps({"suite": suite, "python": version, **parts, **details, **where}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
