@@ -100,7 +100,9 @@ class Unlexer:
         """The column of a block that is indented as the innermost open one, if there is room for that."""
         if self.step == STEPS[0] and len(self.columns) > 1:
             above, outer = self.columns[-2:]
-            yield Column(2 * outer.tabs8 - above.tabs8, 2 * outer.tabs1 - above.tabs1)
+            column = Column(2 * outer.tabs8 - above.tabs8, 2 * outer.tabs1 - above.tabs1)
+            if _white_space(column) is not None:
+                yield column
 
     def _column_so_far(self, outer: Column) -> Iterator[Column]:
         """The column of a line that is blank so far, if that is deeper than *outer*."""

@@ -20,6 +20,11 @@ OFFERED = {
     "class A:\n        def f(self):\n<|>\n": b"                0",
     "class A:\n  if a:\n<|>\n  b\n": b"    0",
     "class A:\n\tif a:\n<|>\n\tb\n": b"\t\t0",
+    # no white space has the step of the outer block once more
+    "if a:\n if b:\n \tif c:\n<|>\n": b" \t    0",
+    "if a:\n   if b:\n   \tif c:\n<|>\n": b"   \t    0",
+    "if a:\n       if b:\n       \tif c:\n<|>\n": b"         0",
+    "if a:\n\tif b:\n\t \tif c:\n<|>\n": b"  \t\t\t0",
 }
 
 
