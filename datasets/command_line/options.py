@@ -203,7 +203,7 @@ def takes_cases(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_case_options(**arguments: object) -> None:
         values = {field.name: arguments.pop(field.name) for field in fields(CaseOptions)}
-        command(case_options=CaseOptions(**values), **arguments)  # type: ignore[arg-type]
+        command(case_options=CaseOptions(**values), **arguments)  # type: ignore[arg-type]  # click passes the types of the fields
 
     return with_case_options
 

@@ -17,13 +17,13 @@ from fimlsp import __version__
 from fimlsp.datasets.cuts.source import SourceError
 from fimlsp.datasets.reports.pages import number
 from fimlsp.datasets.runs.plan import PACKAGES, About, code_digest
-from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.runs.run_folder import RESULTS, RunFolder, RunFolderError, read_results
 from fimlsp.datasets.shown.calibration import fit, write_calibration_report
 from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile, draw_cursors, read_files, workspace_of
 from fimlsp.datasets.shown.editor import Editor, EditorError
 from fimlsp.datasets.shown.recording import CalibrationPlan, Projects, Recorded, Recorder, record_all
 from fimlsp.datasets.shown.report import write_report
-from fimlsp.datasets.shown.run import ShownPlan, ShownRun, ask_all, read_answers
+from fimlsp.datasets.shown.run import ShownPlan, ask_all, read_run
 from fimlsp.datasets.shown.verdict import Shown, Summary
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
@@ -63,7 +63,7 @@ def judge_server(
     except KeyboardInterrupt:
         console.print("interrupted; the same command continues.")
         raise SystemExit(INTERRUPTED) from None
-    write_report([ShownRun.read(out)], out)
+    write_report([read_run(out)], out)
     console.print(f"wrote {out / 'report.md'}, {out / 'report.html'} and {out / 'examples.md'}")
 
 
@@ -71,7 +71,7 @@ def _ask_with_progress(
     editor: Editor, cursors: Sequence[tuple[EditedFile, DrawnCursor]], out: Path, console: Console
 ) -> None:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    answers = read_answers(out)
+    answers = list(read_results(out / RESULTS, Shown.from_json))
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("cursors", total=len(cursors), completed=len(answers))
 

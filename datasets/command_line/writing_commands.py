@@ -16,17 +16,17 @@ from fimlsp.datasets.command_line.shown_commands import INTERRUPTED
 from fimlsp.datasets.cuts.source import SourceError
 from fimlsp.datasets.reports.pages import number
 from fimlsp.datasets.runs.plan import PACKAGES, About, code_digest
-from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.runs.run_folder import RESULTS, RunFolder, RunFolderError, read_results
 from fimlsp.datasets.shown import report as report_of_holes
 from fimlsp.datasets.shown.editor import Editor, EditorError
-from fimlsp.datasets.shown.run import ShownRun
+from fimlsp.datasets.shown.run import read_run as read_run_of_holes
 from fimlsp.datasets.shown.writing import report as report_of_writing
 from fimlsp.datasets.shown.writing.answers import Answer, Summary
 from fimlsp.datasets.shown.writing.corrections import draw_corrections
 from fimlsp.datasets.shown.writing.edits import draw_edits
 from fimlsp.datasets.shown.writing.from_empty import draw_typing
 from fimlsp.datasets.shown.writing.places import Project
-from fimlsp.datasets.shown.writing.run import WritingPlan, WritingRun, ask_in_project, read_answers
+from fimlsp.datasets.shown.writing.run import WritingPlan, ask_in_project, read_run
 
 
 def judge_writing(
@@ -59,7 +59,7 @@ def judge_writing(
     except KeyboardInterrupt:
         console.print("interrupted; the same command continues.")
         raise SystemExit(INTERRUPTED) from None
-    report_of_writing.write_report([WritingRun.read(out)], out)
+    report_of_writing.write_report([read_run(out)], out)
     console.print(f"wrote {out / 'report.md'}, {out / 'report.html'} and {out / 'examples.md'}")
 
 
@@ -108,7 +108,7 @@ def _ask_with_progress(
                     code=code,
                 )
                 RunFolder(out).claim(plan, About.this_process())
-                answers[:] = read_answers(out)
+                answers[:] = read_results(out / RESULTS, Answer.from_json)
                 ask_in_project(editor, project, out, report)
 
 
@@ -124,9 +124,9 @@ def compare_runs(folders: Sequence[Path], out: Path) -> None:
         RunFolderError: a folder has no run, or one of another kind.
     """
     if all(_is_of_writing(folder) for folder in folders):
-        report_of_writing.write_report([WritingRun.read(folder) for folder in folders], out)
+        report_of_writing.write_report([read_run(folder) for folder in folders], out)
     else:
-        report_of_holes.write_report([ShownRun.read(folder) for folder in folders], out)
+        report_of_holes.write_report([read_run_of_holes(folder) for folder in folders], out)
 
 
 def _is_of_writing(folder: Path) -> bool:

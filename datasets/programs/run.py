@@ -18,7 +18,7 @@ from fimlsp.datasets.languages.python import syntax_error
 from fimlsp.datasets.programs.problems import KINDS, Hole, Problem, holes
 from fimlsp.datasets.programs.sandbox import Tester
 from fimlsp.datasets.runs.plan import Plan
-from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
+from fimlsp.datasets.runs.run_folder import RESULTS, read_results, read_rows
 from fimlsp.languages.python.versions import Check
 from fimlsp.models.completion import complete_many, generate
 from fimlsp.models.decoding.middle import Middle
@@ -27,7 +27,6 @@ from fimlsp.models.loading import FimModel
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
 
-RESULTS = "results.jsonl"
 LEFT_TO_RIGHT = "left-to-right"
 FORMS = (LEFT_TO_RIGHT, *KINDS)
 Item = TypeVar("Item", Problem, Hole)
@@ -210,10 +209,7 @@ def read_run(out: Path) -> list[TestedAnswer]:
     Raises:
         RunFolderError: they are damaged or of another version.
     """
-    try:
-        return [TestedAnswer.from_json(row) for row in read_rows(out / RESULTS)]
-    except (KeyError, TypeError) as error:
-        raise RunFolderError(f"{out / RESULTS} is of another version of fimlsp ({error}).") from error
+    return list(read_results(out / RESULTS, TestedAnswer.from_json))
 
 
 def after_prompt(

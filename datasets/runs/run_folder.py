@@ -7,16 +7,19 @@ holds, continues it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fimlsp.datasets.cases.result import Result
 from fimlsp.datasets.cuts.source_file import Excluded
 from fimlsp.datasets.runs.plan import About, AnyPlan, Plan
 from fimlsp.errors import UserError
+
+RESULTS = "results.jsonl"
+AnyResult = TypeVar("AnyResult")
 
 
 class RunFolderError(UserError):
@@ -35,7 +38,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._results = path / "results.jsonl"
+        self._results = path / RESULTS
         self._excluded = path / "excluded.jsonl"
 
     @property
@@ -123,10 +126,7 @@ class RunFolder:
         Raises:
             RunFolderError: a line is damaged or was written by another version.
         """
-        try:
-            yield from (Result.from_json(row) for row in read_rows(self._results))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise RunFolderError(f"{self._results} is of another version of fimlsp ({error}).") from error
+        yield from read_results(self._results, Result.from_json)
 
     def done(self) -> set[str]:
         """The cases that have a result."""
@@ -135,6 +135,41 @@ class RunFolder:
     def excluded(self) -> list[Excluded]:
         """The files that gave no cases when the sources were last read."""
         return [Excluded(**row) for row in read_rows(self._excluded)]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun(Generic[AnyPlan, AnyResult]):
+    """A finished or interrupted run: its name, its plan, its last start, and its results."""
+
+    name: str
+    plan: AnyPlan
+    about: About
+    results: Sequence[AnyResult]
+
+    @classmethod
+    def read(
+        cls, folder: Path, plan: type[AnyPlan], from_json: Callable[[Mapping[str, Any]], AnyResult]
+    ) -> SavedRun[AnyPlan, AnyResult]:
+        """The run in *folder*, with a plan of that kind; *from_json* reads one result.
+
+        Raises:
+            RunFolderError: there is none, or it is damaged.
+        """
+        run = RunFolder(folder)
+        results = list(read_results(folder / RESULTS, from_json))
+        return cls(folder.name, run.plan(plan), run.about, results)
+
+
+def read_results(path: Path, from_json: Callable[[Mapping[str, Any]], AnyResult]) -> Iterator[AnyResult]:
+    """The results in a file of JSON lines, in the order of their addition; none if the file is missing.
+
+    Raises:
+        RunFolderError: a line is damaged or was written by another version.
+    """
+    try:
+        yield from map(from_json, read_rows(path))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RunFolderError(f"{path} is of another version of fimlsp ({error}).") from error
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

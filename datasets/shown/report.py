@@ -32,20 +32,20 @@ def write_report(runs: Sequence[ShownRun], out: Path) -> None:
     if len(runs) > 1:
         lines += ["## Runs", "", *_figures(_by_run(runs), "run")]
     for run in runs:
-        lines += [f"## {run.name}", "", *_figures({"all": run.answers, **by_kind(run.answers)}, "kind")]
-        lines += [*times(run.answers), *reasons(run.answers)]
+        lines += [f"## {run.name}", "", *_figures({"all": run.results, **by_kind(run.results)}, "kind")]
+        lines += [*times(run.results), *reasons(run.results)]
     lines += [line for picture in pictures for line in (f"![{picture[:-4]}]({picture})", "")]
     write_page(out, "report", lines, pictures)
-    write_page(out, "examples", examples(runs[-1].answers), {})
+    write_page(out, "examples", examples(runs[-1].results), {})
 
 
 def _by_run(runs: Sequence[ShownRun]) -> dict[str, Sequence[Shown]]:
     """The answers of each run, and of all runs together if their plans differ by the seed alone."""
-    answers: dict[str, Sequence[Shown]] = {run.name: run.answers for run in runs}
+    answers: dict[str, Sequence[Shown]] = {run.name: run.results for run in runs}
     seeds = {run.plan.seed for run in runs}
     plans = [replace(run.plan, seed=0) for run in runs]
     if len(seeds) == len(runs) and all(plan == plans[0] for plan in plans):
-        answers["together"] = [answer for run in runs for answer in run.answers]
+        answers["together"] = [answer for run in runs for answer in run.results]
     return answers
 
 
@@ -102,7 +102,7 @@ def reasons(answers: Sequence[Shown]) -> list[str]:
 
 
 def _pictures(runs: Sequence[ShownRun]) -> dict[str, str]:
-    groups = by_kind(runs[-1].answers) if len(runs) == 1 else {run.name: run.answers for run in runs}
+    groups = by_kind(runs[-1].results) if len(runs) == 1 else {run.name: run.results for run in runs}
     if not any(answer.verdict for answers in groups.values() for answer in answers):
         return {}
     summaries = [Summary.of(answers) for answers in groups.values()]

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-from fimlsp.datasets.runs.plan import About, Plan
-from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError, read_rows
+from fimlsp.datasets.runs.plan import Plan
+from fimlsp.datasets.runs.run_folder import RESULTS, SavedRun, read_rows
 from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile
 from fimlsp.datasets.shown.editor import Editor
 from fimlsp.datasets.shown.verdict import Shown, Verdict
 
-RESULTS = "results.jsonl"
 BEFORE = 300
 """Characters left of the cursor that are kept for readers."""
 
@@ -33,36 +33,16 @@ class ShownPlan(Plan):
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRun:
-    """A finished or interrupted run: its name, its plan, its last start, and its answers."""
-
-    name: str
-    plan: ShownPlan
-    about: About
-    answers: Sequence[Shown]
-
-    @classmethod
-    def read(cls, folder: Path) -> ShownRun:
-        """The run in *folder*.
-
-        Raises:
-            RunFolderError: there is none, or it is damaged.
-        """
-        run = RunFolder(folder)
-        return cls(folder.name, run.plan(ShownPlan), run.about, read_answers(folder))
+ShownRun: TypeAlias = SavedRun[ShownPlan, Shown]
 
 
-def read_answers(folder: Path) -> list[Shown]:
-    """The answers of the run in *folder*; none if it has not started.
+def read_run(folder: Path) -> ShownRun:
+    """The run in *folder*.
 
     Raises:
-        RunFolderError: they are damaged or of another version.
+        RunFolderError: there is none, or it is damaged.
     """
-    try:
-        return [Shown.from_json(row) for row in read_rows(folder / RESULTS)]
-    except (KeyError, TypeError) as error:
-        raise RunFolderError(f"{folder / RESULTS} is of another version of fimlsp ({error}).") from error
+    return SavedRun.read(folder, ShownPlan, Shown.from_json)
 
 
 def ask_all(

@@ -36,13 +36,13 @@ def write_report(runs: Sequence[WritingRun], out: Path) -> None:
     for run in runs:
         lines += [f"## {run.name}", ""]
         for sort, title in SORTS.items():
-            answers = [answer for answer in run.answers if answer.sort == sort]
+            answers = [answer for answer in run.results if answer.sort == sort]
             if answers:
                 lines += [f"### {title}", "", *_figures({"all": answers, **_by_kind(answers)}, "place")]
                 shown = [answer.shown for answer in answers]
                 lines += [*times(shown), *reasons(shown)]
     write_page(out, "report", lines, {})
-    write_page(out, "examples", examples([answer.shown for answer in runs[-1].answers]), {})
+    write_page(out, "examples", examples([answer.shown for answer in runs[-1].results]), {})
 
 
 def _by_kind(answers: Sequence[Answer]) -> dict[str, list[Answer]]:
@@ -52,10 +52,10 @@ def _by_kind(answers: Sequence[Answer]) -> dict[str, list[Answer]]:
 
 def _runs(runs: Sequence[WritingRun]) -> list[str]:
     """The figures of each sort in each run, and in all together if their plans differ by the seed alone."""
-    groups = {run.name: run.answers for run in runs}
+    groups = {run.name: run.results for run in runs}
     plans = [replace(run.plan, seed=0) for run in runs]
     if len({run.plan.seed for run in runs}) == len(runs) and all(plan == plans[0] for plan in plans):
-        groups["together"] = [answer for run in runs for answer in run.answers]
+        groups["together"] = [answer for run in runs for answer in run.results]
     parts = {
         f"{name}, {title.lower()}": [answer for answer in answers if answer.sort == sort]
         for name, answers in groups.items()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-from fimlsp.datasets.runs.plan import About, Plan
-from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError, read_rows
+from fimlsp.datasets.runs.plan import Plan
+from fimlsp.datasets.runs.run_folder import RESULTS, SavedRun, read_rows
 from fimlsp.datasets.shown.editor import Editor, OpenText
-from fimlsp.datasets.shown.run import RESULTS
 from fimlsp.datasets.shown.writing.answers import Answer
 from fimlsp.datasets.shown.writing.places import Project, Step, Writing
 
@@ -31,36 +31,16 @@ class WritingPlan(Plan):
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class WritingRun:
-    """A finished or interrupted run: its name, its plan, its last start, and its answers."""
-
-    name: str
-    plan: WritingPlan
-    about: About
-    answers: Sequence[Answer]
-
-    @classmethod
-    def read(cls, folder: Path) -> WritingRun:
-        """The run in *folder*.
-
-        Raises:
-            RunFolderError: there is none, or it is damaged.
-        """
-        run = RunFolder(folder)
-        return cls(folder.name, run.plan(WritingPlan), run.about, read_answers(folder))
+WritingRun: TypeAlias = SavedRun[WritingPlan, Answer]
 
 
-def read_answers(folder: Path) -> list[Answer]:
-    """The answers of the run in *folder*; none if it has not started.
+def read_run(folder: Path) -> WritingRun:
+    """The run in *folder*.
 
     Raises:
-        RunFolderError: they are damaged or of another version.
+        RunFolderError: there is none, or it is damaged.
     """
-    try:
-        return [Answer.from_json(row) for row in read_rows(folder / RESULTS)]
-    except (KeyError, TypeError) as error:
-        raise RunFolderError(f"{folder / RESULTS} is of another version of fimlsp ({error}).") from error
+    return SavedRun.read(folder, WritingPlan, Answer.from_json)
 
 
 def ask_in_project(editor: Editor, project: Project, out: Path, report: Callable[[Answer], None]) -> None:

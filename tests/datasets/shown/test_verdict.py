@@ -7,11 +7,11 @@ import pytest
 
 from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.runs.plan import About
-from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.runs.run_folder import RESULTS, RunFolder, RunFolderError
 from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile
 from fimlsp.datasets.shown.editor import Reply
 from fimlsp.datasets.shown.report import write_report
-from fimlsp.datasets.shown.run import RESULTS, ShownPlan, ShownRun, ask_all, read_answers
+from fimlsp.datasets.shown.run import ShownPlan, ask_all, read_run
 from fimlsp.datasets.shown.verdict import Summary, Verdict, by_kind
 
 WHOLE = "def area(width):\n    size = width\n    return size\n"
@@ -108,7 +108,7 @@ def test_an_interrupted_run_continues(tmp_path):
         file.write('{"torn')
     seen = run_in(tmp_path, "width", None)
     assert [answer.text for answer in seen] == ["width", None]
-    answers = read_answers(tmp_path)
+    answers = read_run(tmp_path).results
     assert [answer.text for answer in answers] == ["return volume", "width", None]
     assert answers[1:] == seen
     assert list(by_kind(answers)) == ["whole-line", "bracket"]
@@ -128,15 +128,15 @@ def test_damaged_results_are_reported(tmp_path):
     del row["truth"]
     (tmp_path / RESULTS).write_text(json.dumps(row) + "\n")
     with pytest.raises(RunFolderError, match="another version"):
-        read_answers(tmp_path)
+        read_run(tmp_path)
     (tmp_path / RESULTS).write_text("{\n")
     with pytest.raises(RunFolderError, match=r"Line 1 of .* is damaged"):
-        read_answers(tmp_path)
+        read_run(tmp_path)
 
 
 def test_the_report_has_the_figures_and_the_examples_the_worst(tmp_path):
     run_in(tmp_path, "return volume", "width", None)
-    write_report([ShownRun.read(tmp_path)], tmp_path)
+    write_report([read_run(tmp_path)], tmp_path)
     report = (tmp_path / "report.md").read_text()
     assert (
         "| all | 3 | 2 = 66.7 % | 50.0 % | 50.0 % | 100.0 % | 3.7 | 50.0 % | 0.0 % | 0.0 % | 0.0 % |"
@@ -153,7 +153,7 @@ def test_the_report_has_the_figures_and_the_examples_the_worst(tmp_path):
 def test_runs_are_compared_side_by_side(tmp_path):
     for name, texts in {"before": ("x", "y", "z"), "after": (None, "width", None)}.items():
         run_in(tmp_path / name, *texts)
-    write_report([ShownRun.read(tmp_path / name) for name in ("before", "after")], tmp_path / "both")
+    write_report([read_run(tmp_path / name) for name in ("before", "after")], tmp_path / "both")
     report = (tmp_path / "both" / "report.md").read_text()
     assert "| before | 3 | 3 = 100.0 % | 0.0 % |" in report
     assert "| after | 3 | 1 = 33.3 % | 100.0 % |" in report
@@ -161,5 +161,5 @@ def test_runs_are_compared_side_by_side(tmp_path):
 
 def test_a_run_that_shows_nothing_has_a_report(tmp_path):
     run_in(tmp_path, None, None, None)
-    write_report([ShownRun.read(tmp_path)], tmp_path)
+    write_report([read_run(tmp_path)], tmp_path)
     assert "| all | 3 | 0 = 0.0 % | – |" in (tmp_path / "report.md").read_text()

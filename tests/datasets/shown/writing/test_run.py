@@ -15,7 +15,7 @@ from fimlsp.datasets.shown.writing.edits import draw_edits
 from fimlsp.datasets.shown.writing.from_empty import draw_typing
 from fimlsp.datasets.shown.writing.places import Place, Project, Step, Writing
 from fimlsp.datasets.shown.writing.report import write_report
-from fimlsp.datasets.shown.writing.run import WritingPlan, WritingRun, ask_in_project, read_answers
+from fimlsp.datasets.shown.writing.run import WritingPlan, ask_in_project, read_run
 
 from .packages import NEW, OLD, write
 
@@ -74,7 +74,7 @@ def test_an_interrupted_run_goes_on_where_it_ended(pair, tmp_path):
     (tmp_path / "half" / "results.jsonl").write_text("".join(lines[:4]))
     rest, _ = asked(project, tmp_path / "half")
     assert [answer.shown.record for answer in rest] == [answer.shown.record for answer in whole[4:]]
-    assert [answer.shown.record for answer in read_answers(tmp_path / "half")] == [
+    assert [answer.shown.record for answer in read_run(tmp_path / "half").results] == [
         answer.shown.record for answer in whole
     ]
 
@@ -82,12 +82,12 @@ def test_an_interrupted_run_goes_on_where_it_ended(pair, tmp_path):
 def test_answers_are_read_as_they_were_written(pair, tmp_path):
     for project in [*draw_edits([pair], 6, 0), *draw_corrections([pair[1]], 10, 0)]:
         answers, _ = asked(project, tmp_path / "out")
-        assert read_answers(tmp_path / "out")[-len(answers) :] == answers
+        assert read_run(tmp_path / "out").results[-len(answers) :] == answers
     damaged = json.loads((tmp_path / "out" / "results.jsonl").read_text().splitlines()[0])
     del damaged["written"]
     (tmp_path / "out" / "results.jsonl").write_text(json.dumps(damaged) + "\n")
     with pytest.raises(RunFolderError, match="another version"):
-        read_answers(tmp_path / "out")
+        read_run(tmp_path / "out")
 
 
 # the text, what was really written, its first line, and the figures: right, exact, begins, saved, written
@@ -131,7 +131,7 @@ def test_the_report_has_a_table_for_each_sort(pair, tmp_path):
             *draw_corrections([pair[1]], 5, seed),
         ]:
             asked(project, out)
-    runs = [WritingRun.read(tmp_path / f"seed-{seed}") for seed in (0, 1)]
+    runs = [read_run(tmp_path / f"seed-{seed}") for seed in (0, 1)]
     write_report(runs, tmp_path / "both")
     text = (tmp_path / "both" / "report.md").read_text()
     for title in ("### Real edits", "### Written from empty", "### Corrections"):
