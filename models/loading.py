@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import BitsChoice, DType
 
 BUNDLED = Path(__file__).parent / "bundled"
+UNTRAINED = "not trained to fill in the middle"
+"""The remark after the name of a model without markers."""
+
 REASON_MAX = 200
 SMALL_NUMBER_BYTES = 4
 
@@ -105,7 +108,9 @@ def load_model(
     api_key_variable: str | None = None,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> FimModel:
-    """Load a fill-in-the-middle model.
+    """Load a model; best one that was trained to fill in the middle.
+
+    Another causal model reads the text after the cursor first (see `models.prompts.families`).
 
     Args:
         name_or_path: a folder; the name of a hub model on this machine; a file that ends with `.gguf`; or the
@@ -167,7 +172,7 @@ def _read_checkpoint(
     files = read_files(folder, name)
     ids = files.tokenizer.get_vocab(with_added_tokens=True)
     chosen = chosen_family(family, folder)
-    fim = find_format(ids, name, architecture=files.architecture, family=chosen, order=order)
+    fim = find_format(ids, name, architecture=files.architecture, family=chosen, order=order, untrained=True)
     fim = fim.ending_also(end_tokens(folder, files.tokenizer))
     wants_buffer = files.asks_for_buffer if uses_buffer is None else uses_buffer
     return _Checkpoint(files, _exact_vocabulary(files, fim), fim, wants_buffer)
@@ -229,12 +234,12 @@ def _load_with_transformers(
 
 
 def _model_of(checkpoint: _Checkpoint, network: NextToken, context: int, device: str) -> FimModel:
-    files = checkpoint.files
+    files, fim = checkpoint.files, checkpoint.fim
     return FimModel(
-        files.name,
+        files.name if fim.is_trained else f"{files.name} ({UNTRAINED})",
         network,
         checkpoint.vocabulary,
-        checkpoint.fim,
+        fim,
         context,
         device,
         checkpoint.uses_buffer,
@@ -250,8 +255,9 @@ def _gguf_file(name: str) -> Path | None:
 
 
 def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
+    remarks = [remote.kind, *(() if remote.is_exact else ("approximate",))]
     model = FimModel(
-        f"{remote.name} ({remote.kind}{'' if remote.is_exact else ', approximate'})",
+        f"{remote.name} ({', '.join([*remarks, *(() if remote.fim.is_trained else (UNTRAINED,))])})",
         remote.network,
         remote.vocabulary,
         remote.fim,

@@ -21,7 +21,7 @@ from fimlsp.models.checkpoints.family_file import family_beside
 from fimlsp.models.checkpoints.gguf_header import GgufHeader, read_header
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
-from fimlsp.models.prompts.fim_format import FimFormat, find_format
+from fimlsp.models.prompts.fim_format import FimFormat, NoMarkersError, find_format
 from fimlsp.models.prompts.marker_texts import is_marker
 from fimlsp.models.prompts.vocabulary import byte_level_bytes, sentence_piece_bytes
 
@@ -106,12 +106,17 @@ def describe_header(header: GgufHeader, called: str, family: Family | None = Non
 
 
 def fim_format(
-    header: GgufHeader, called: str, *, family: str | Family | None = None, order: Order | None = None
+    header: GgufHeader,
+    called: str,
+    *,
+    family: str | Family | None = None,
+    order: Order | None = None,
+    untrained: bool = False,
 ) -> FimFormat:
     """Markers and order of the prompts of a model: those of a family, or those declared in the file.
 
     The tokens that end its texts, as the file declares, end a middle in any case. *family* and
-    *order* override the detected ones.
+    *order* override the detected ones; *untrained* is as in `find_format`.
 
     Raises:
         ModelError: the model was not trained to fill in the middle, or not in this family or order.
@@ -121,11 +126,14 @@ def fim_format(
     try:
         found = find_format(ids, called, architecture=architecture, family=family, order=order)
         return found.ending_also(_ends(header))
-    except ModelError:
-        declared = None if family or order == "spm" else _declared_format(header)
-        if declared is None:
+    except ModelError as error:
+        declared = _declared_format(header)
+        if declared is not None and not family and order != "spm":
+            return declared
+        if declared is not None or not (untrained and isinstance(error, NoMarkersError)):
             raise
-        return declared
+        found = find_format(ids, called, order=order, untrained=True)
+        return found.ending_also(_ends(header))
 
 
 def check_names(family: str, names: str) -> tuple[bool, str | None]:

@@ -33,13 +33,17 @@ from:
 | GLM | the markers of its tokenizer, read with the prefix first, as llama.cpp's `/infill` does |
 | `<|fim_*|>` | all others with these markers: the prefix first, as llama.cpp's `/infill` does |
 
+A model without markers, trained to continue texts, is of use as well (`without_markers`): it reads the text
+after the cursor as a document, then the text before the cursor, which it continues. The constraint alone
+connects the two.
+
 StarCoder's marker of a file name heads a document of one file; no second file ever followed it in training.
 So other files are introduced by comments, as for all families that were trained on single files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -267,3 +271,27 @@ FAMILIES = (
     ),
     Family("<|fim_*|>", BARRED_PSM, None, ("<|endoftext|>", "<|im_end|>", "<|fim_pad|>", *BARRED_MARKERS)),
 )
+
+WITHOUT_MARKERS = "no markers"
+"""The name of the family of models that were not trained to fill in the middle."""
+
+STARTS = ("<s>", "<bos>", "<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<[begin▁of▁sentence]>")
+"""Markers with which families start every text."""
+
+TEXT_ENDS = (
+    *("<|endoftext|>", "<|end_of_text|>", "<eos>", "</s>", "<｜end▁of▁sentence｜>", "<[end▁of▁sentence]>"),
+    *("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>", "<|EOT|>"),
+)
+"""Markers that end texts or turns; the first one of a vocabulary separates documents."""
+
+
+def without_markers(vocabulary: Container[str]) -> Family | None:
+    """The family of a model with *vocabulary* that has no markers; None if no token ends its texts."""
+    starts, ends = _those_in(vocabulary, STARTS), _those_in(vocabulary, TEXT_ENDS)
+    if not ends:
+        return None
+    return Family(WITHOUT_MARKERS, None, (*starts[:1], RIGHT, ends[0], FILES, HERE, LEFT), ends)
+
+
+def _those_in(vocabulary: Container[str], texts: Iterable[str]) -> Template:
+    return tuple(text for text in texts if text in vocabulary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,14 +18,17 @@ from fimlsp.models.prompts.families import (
     LINE_END,
     RIGHT,
     SLOTS,
+    STARTS,
+    TEXT_ENDS,
+    WITHOUT_MARKERS,
     Family,
     Order,
     Project,
+    without_markers,
 )
 from fimlsp.models.prompts.marker_texts import VISIBLE_SPACE, is_marker
 
-FIRST_MARKERS = ("<s>", "<bos>", "<｜begin▁of▁sentence｜>")
-"""Markers with which families start every text."""
+log = logging.getLogger(__name__)
 
 LINE_ENDS = ("Ċ", LINE_END, "<0x0A>")
 """The spellings of a line end in vocabularies."""
@@ -33,6 +37,10 @@ _LIKE_A_MARKER = re.compile(
     r"(?:fim|suf|suffix|pre|prefix|mid|middle|hole|infill|code)(?:\W|_|$)", re.IGNORECASE
 )
 _NAMED_MAX = 6
+
+
+class NoMarkersError(ModelError):
+    """The tokenizer has the markers of no known family."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,11 @@ class FimFormat:
     stops: frozenset[int]
     project: Project
     marker_ids: Mapping[str, int]
+
+    @property
+    def is_trained(self) -> bool:
+        """True if the model was trained to fill in the middle, as far as its tokenizer shows."""
+        return self.family != WITHOUT_MARKERS
 
     @property
     def markers(self) -> frozenset[int]:
@@ -85,7 +98,7 @@ class FimFormat:
         Its only marker is the one with which the family starts every text. Without that and without text,
         it is a token that ends texts, as other texts start after it.
         """
-        starts = {self.marker_ids[marker] for marker in FIRST_MARKERS if marker in self.marker_ids}
+        starts = {self.marker_ids[marker] for marker in STARTS if marker in self.marker_ids}
         first = [part for part in self.prompt[:1] if isinstance(part, int) and part in starts]
         return [*first, *text] or [min(self.stops)]
 
@@ -97,6 +110,7 @@ def find_format(
     architecture: str | None = None,
     family: str | Family | None = None,
     order: Order | None = None,
+    untrained: bool = False,
 ) -> FimFormat:
     """The format of a model whose tokenizer has *vocabulary* (token text -> id).
 
@@ -110,12 +124,14 @@ def find_format(
         architecture: the model's `model_type`.
         family: the family to use.
         order: the order to use.
+        untrained: True to accept a model that was not trained to fill in the middle, see `without_markers`.
 
     Raises:
-        ModelError: the model was not trained to fill in the middle, or not in this family or order.
+        NoMarkersError: the model was not trained to fill in the middle.
+        ModelError: it was not trained in this family or order.
     """
     if family is None:
-        family = _recognised(vocabulary, architecture, model_name)
+        family = _recognised(vocabulary, architecture, model_name, untrained)
     elif isinstance(family, str):
         family = _named(family, model_name)
     missing = [text for text in family.all_markers if text not in vocabulary]
@@ -146,20 +162,34 @@ def _part(part: str, vocabulary: Mapping[str, int]) -> int | str | None:
 
 def known_markers() -> list[str]:
     """The texts of all tokens by which families are recognised, or that end a middle."""
-    return list(dict.fromkeys(text for family in FAMILIES for text in family.texts))
+    texts = (text for family in FAMILIES for text in family.texts)
+    return list(dict.fromkeys([*texts, *STARTS, *TEXT_ENDS]))
 
 
-def _recognised(vocabulary: Mapping[str, int], architecture: str | None, model_name: str) -> Family:
+def _recognised(
+    vocabulary: Mapping[str, int], architecture: str | None, model_name: str, untrained: bool
+) -> Family:
     for family in FAMILIES:
         if family.is_of(model_name, vocabulary, architecture):
             return family
+    plain = without_markers(vocabulary) if untrained else None
     markers = _markers_in(vocabulary)
+    if plain is not None:
+        log.warning(
+            "%s has %s: it reads the text after the cursor first, and only the grammar connects both. %s",
+            model_name,
+            f"unknown markers ({', '.join(markers)})" if markers else "no markers to fill in the middle",
+            "Describe them in a file fim.json beside it (docs/models.md)."
+            if markers
+            else f"Models that were trained to, such as {MODELS_THAT_WORK}, write better middles.",
+        )
+        return plain
     if not markers:
-        raise ModelError(
+        raise NoMarkersError(
             f"{model_name} has no fill-in-the-middle markers in its tokenizer; "
             f"use a model that was trained with them, such as {MODELS_THAT_WORK}."
         )
-    raise ModelError(
+    raise NoMarkersError(
         f"{model_name} has the markers {', '.join(markers)}, which are those of no family known to fimlsp; "
         f"if it was trained to fill in the middle, describe its format in a file fim.json beside it "
         f"(docs/models.md)."

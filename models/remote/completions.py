@@ -165,13 +165,13 @@ def open_completions(
 
     Raises:
         ServerError: the server lists no candidates.
-        ModelError: the tokenizer is not on this machine, or the model was not trained to fill in the middle.
+        ModelError: the tokenizer is not on this machine, or no token ends its texts.
     """
     name = str(listed["id"])
     folder = _tokenizer_folder(name, listed)
     tokenizer = read_tokenizer(folder, name)
     ids = tokenizer.get_vocab(with_added_tokens=True)
-    fim = find_format(ids, name, family=family or family_beside(folder), order=order)
+    fim = find_format(ids, name, family=family or family_beside(folder), order=order, untrained=True)
     fim = fim.ending_also(end_tokens(folder, tokenizer))
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     server = Completions(client, name, vocabulary.token_bytes, fim.stops)

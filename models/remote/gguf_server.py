@@ -93,11 +93,11 @@ def load_gguf(
         order: as in `load_model`.
 
     Raises:
-        ModelError: the file is damaged, the model was not trained to fill in the middle, memory does not
+        ModelError: the file is damaged, no token ends the texts of the model, memory does not
             suffice, or the extra `gguf` is missing.
     """
     header = read_header(path, path.name)
-    fim = fim_format(header, path.name, family=family, order=order)
+    fim = fim_format(header, path.name, family=family, order=order, untrained=True)
     architecture = header.text("general.architecture")
     context = min(header.number(f"{architecture}.context_length") or CPU_CONTEXT_MAX, CPU_CONTEXT_MAX)
     needed = needed_bytes(header.size, 1, POOL * context * _cache_bytes_of_token(header))

@@ -16,9 +16,8 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, overload
 
-from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import LEFT, LINE_END, RIGHT, Family, Order, Project
-from fimlsp.models.prompts.fim_format import FimFormat, find_format, known_markers
+from fimlsp.models.prompts.fim_format import FimFormat, NoMarkersError, find_format, known_markers
 from fimlsp.models.prompts.marker_texts import CHAT, VISIBLE_SPACE
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Candidates
@@ -261,7 +260,7 @@ def open_llama_server(
 
     Raises:
         ServerError: the server does not answer as a llama-server.
-        ModelError: the model was not trained to fill in the middle.
+        ModelError: no token ends its texts.
     """
     try:
         name = PurePath(listed["id"]).name
@@ -297,14 +296,17 @@ def _fim_format(
     """Markers and order of the prompts: those of a family, or those that the server's own `/infill` uses.
 
     Raises:
-        ModelError: the model was not trained to fill in the middle, or not in this family or order.
+        ModelError: the model was not trained in this family or order, or no token ends its texts.
     """
     texts = {*known_markers(), LINE_END, *(family.texts if isinstance(family, Family) else ())}
+    markers = find_markers(tokenizer, texts)
     try:
-        return find_format(find_markers(tokenizer, texts), name, family=family, order=order)
-    except ModelError:
-        own_format = None if family or order else _infill_format(client, tokenizer, name)
+        return find_format(markers, name, family=family, order=order)
+    except NoMarkersError:
+        own_format = _infill_format(client, tokenizer, name)
         if own_format is None:
+            return find_format(markers, name, order=order, untrained=True)
+        if order:
             raise
         return own_format
 

@@ -168,7 +168,7 @@ def open_ollama(
 
     Raises:
         ServerError: the server does not answer as Ollama.
-        ModelError: the model was not trained to fill in the middle.
+        ModelError: no token ends its texts.
     """
     name = str(listed["id"])
     try:
@@ -180,7 +180,7 @@ def open_ollama(
     possible = [*known_markers(), *(family.texts if isinstance(family, Family) else ())]
     listed_tokens = set(tokens)
     markers = {marker: marker_id(marker) for marker in possible if marker in listed_tokens}
-    fim = find_format(markers, name, architecture=architecture, family=family, order=order)
+    fim = find_format(markers, name, architecture=architecture, family=family, order=order, untrained=True)
     fim = fim.ending_also(marker_id(tokens[end]) for end in _ends(info) if end < len(tokens))
     vocabulary = ModelVocabulary(lambda text: pieces(text, markers), TextTable(), adds_space=False)
     trained = info.get(f"{architecture}.context_length")

@@ -119,8 +119,8 @@ def test_a_tokenizer_that_is_broken(tmp_path):
     check_error(folder, "Cannot read the tokenizer of")
 
 
-def test_a_tokenizer_without_markers(tmp_path):
-    check_error(c.make(tmp_path, c.llama, ["<|endoftext|>"]), "no fill-in-the-middle markers.*santacoder")
+def test_a_tokenizer_without_markers_or_a_token_that_ends_texts(tmp_path):
+    check_error(c.make(tmp_path, c.llama, ["<odd>"]), "no fill-in-the-middle markers.*santacoder")
 
 
 def test_a_name_that_is_nothing():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, LINE_END, RIGHT
-from fimlsp.models.prompts.fim_format import find_format
+from fimlsp.models.prompts.fim_format import NoMarkersError, find_format
 from fimlsp.models.prompts.vocabulary import (
     ModelVocabulary,
     byte_level_bytes,
@@ -161,8 +161,35 @@ def test_a_family_never_ends_in_a_dead_end(tokens, options, message):
 
 
 def test_no_family():
-    with pytest.raises(ModelError, match="model has no fill-in-the-middle markers"):
+    with pytest.raises(NoMarkersError, match="model has no fill-in-the-middle markers"):
         find_format({"a": 1, "<s>": 2}, "model")
+    with pytest.raises(NoMarkersError, match="model has no fill-in-the-middle markers"):
+        find_format({"a": 1, "<s>": 2}, "model", untrained=True)  # nothing ends its texts
+
+
+@pytest.mark.parametrize(
+    ("tokens", "prompt", "stops"),
+    [
+        (["<|endoftext|>"], ["<|endoftext|>"], ["<|endoftext|>"]),  # CodeGen
+        (["<s>", "</s>"], ["<s>", "</s>"], ["</s>"]),  # Llama 2
+        (["<bos>", "<eos>", "<end_of_turn>"], ["<bos>", "<eos>"], ["<eos>", "<end_of_turn>"]),  # Gemma
+        (
+            ["<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"],  # Llama 3
+            ["<|begin_of_text|>", "<|end_of_text|>"],
+            ["<|end_of_text|>", "<|eot_id|>"],
+        ),
+        (["<|endoftext|>", "<fim-odd>"], ["<|endoftext|>"], ["<|endoftext|>"]),  # markers of no known family
+    ],
+)
+def test_a_model_without_markers_reads_the_right_side_first(tokens, prompt, stops, caplog):
+    ids = {text: number for number, text in enumerate(tokens)}
+    fim = find_format(ids, "model", untrained=True)
+    *start, end = (ids[text] for text in prompt)
+    assert fim.arrange([100], [200], [300], [400]) == [*start, 200, end, 300, 400, 100]
+    assert fim.continued([100]) == [*start, 100]
+    assert (fim.stops, fim.is_trained, fim.is_prefix_first) == ({ids[text] for text in stops}, False, False)
+    assert "reads the text after the cursor first" in caplog.text
+    assert ("fim.json" in caplog.text) == ("<fim-odd>" in tokens)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,13 @@ import json
 
 import pytest
 
+from fimlsp.languages.python import Python
+from fimlsp.models.completion import complete_many
+from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
-from fimlsp.models.prompts.families import LEFT, RIGHT
+from fimlsp.models.prompts.families import FILES, HERE, LEFT, RIGHT
+from fimlsp.quotient.engine import Engine
 
 from .conftest import KEY, serve
 from .random_models import byte_level, unknown_markers
@@ -43,8 +47,17 @@ def test_a_family_of_ones_own_is_looked_for_on_the_server_and_in_the_file(at, un
     assert (fim.family, fim.prompt) == ("Mine", (2, RIGHT, 1, LEFT, 3))
 
 
-def test_what_neither_we_nor_the_server_know_is_refused(tmp_path):
-    server = serve(byte_level(tmp_path / "none.gguf", NOT_NAMED, 600, 6, "qwen2"), key=KEY)
-    with pytest.raises(ModelError, match="no fill-in-the-middle markers") as refused:
-        load_model(server.listening_address)
+def test_a_model_without_markers_reads_the_right_side_first(tmp_path):
+    path = byte_level(tmp_path / "none.gguf", NOT_NAMED, 600, 6, "qwen2")
+    server = serve(path, key=KEY)
+    for model in (load_model(server.listening_address), load_model(str(path))):
+        (start,) = model.fim.stops
+        assert (model.fim.prompt, model.fim.is_trained) == ((RIGHT, start, FILES, HERE, LEFT), False)
+        assert model.name.endswith(", not trained to fill in the middle)")
+        settings = DecodeSettings(tokens=8)
+        state = Engine(Python()).document(b"x = \n").middle(4, 4).start
+        (middle,) = complete_many(model, b"x = ", b"\n", state, settings, lambda: False)
+        assert middle.complete
+    with pytest.raises(ModelError, match="leave the order out") as refused:
+        load_model(server.listening_address, order="psm")
     assert "\n" not in str(refused.value)
