@@ -144,13 +144,16 @@ def generate(
     on_text: Callable[[bytes], None] = lambda _: None,
     *,
     heal: bool = True,
+    context: bytes = b"",
+    instructions: str = "",
 ) -> Middle:
     """Continue *written* until *model* ends its text or `settings.tokens` are used up.
 
-    The model reads *written* alone, without fill-in-the-middle markers. With nothing on the right of *start*,
-    the text is valid as a whole. *on_text* gets each piece as soon as it is written. Nothing is taken back,
-    and the pieces together are the text of the result; with beams, all of it arrives at the end. Law: with
-    `settings.steer` the result is complete unless it was cancelled.
+    The model reads *written* without fill-in-the-middle markers, after *context* and *instructions*, which
+    are no part of the text. With nothing on the right of *start*, the text is valid as a whole. *on_text*
+    gets each piece as soon as it is written. Nothing is taken back, and the pieces together are the text of
+    the result; with beams, all of it arrives at the end. Law: with `settings.steer` the result is complete
+    unless it was cancelled.
 
     Args:
         model: the model that writes.
@@ -160,15 +163,19 @@ def generate(
         should_stop: returns True if the caller has lost interest; called before every step of the network.
         on_text: gets the bytes of each token, which may end inside a character.
         heal: True to write a word at the end of *written* anew (see `healing.py`); the trace has all of it.
+        context: text to read first, such as an interface, examples or other files.
+        instructions: a message for a model that was made for conversations. The context is a part of it, and
+            *written* the start of the answer.
 
     Raises:
-        ModelError: `settings.tokens` do not fit into the model's context.
+        ModelError: `settings.tokens` do not fit into the model's context, or the model has no conversations.
     """
     settings = replace(settings, lines=None, stop_rule="last", candidates=1)
     unread = unread_part(model.vocabulary, written) if heal else b""
     read = written[: len(written) - len(unread)]
     state, settings = _healed(unread, start, settings)
-    prompt = build_continuation(model.vocabulary, model.fim, model.context, read, settings.tokens)
+    before = _introduction(model, context, instructions)
+    prompt = build_continuation(model.vocabulary, model.fim, model.context, read, settings.tokens, before)
     network, reported = network_at(model, read, b""), b""
 
     def report(text: bytes) -> None:
@@ -187,20 +194,36 @@ def generate(
     return replace(result, text=result.text[len(unread) :])
 
 
+def _introduction(model: FimModel, context: bytes, instructions: str) -> list[int]:
+    """The tokens before a text: *context* alone, or a conversation with *instructions* and the context."""
+    text = context.decode(errors="replace")
+    if not instructions:
+        return model.fim.continued(model.vocabulary.encode_first(text)) if text else []
+    if model.chat is None:
+        raise ModelError(
+            f"Cannot give instructions to {model.name}: it has no chat template. Give the text as context."
+        )
+    return model.chat.tokens(f"{instructions}\n\n{text}".rstrip(), model.vocabulary)
+
+
 def generate_many(
     model: FimModel,
     written: bytes,
     start: State,
     settings: DecodeSettings,
     should_stop: Callable[[], bool] = lambda: False,
+    *,
+    context: bytes = b"",
+    instructions: str = "",
 ) -> tuple[Middle, ...]:
     """As `generate`, but up to `settings.candidates` different texts, best first, or independent draws.
 
     Raises:
-        ModelError: `settings.tokens` do not fit into the model's context.
+        ModelError: `settings.tokens` do not fit into the model's context, or the model has no conversations.
     """
     settings = replace(settings, lines=None, stop_rule="last")
-    prompt = build_continuation(model.vocabulary, model.fim, model.context, written, settings.tokens)
+    before = _introduction(model, context, instructions)
+    prompt = build_continuation(model.vocabulary, model.fim, model.context, written, settings.tokens, before)
     return decode_many(network_at(model, written, b""), prompt, start, settings, should_stop)
 
 

@@ -32,6 +32,7 @@ from fimlsp.models.discovery.gguf_stores import find_gguf
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
 from fimlsp.models.networks import numpy_llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
+from fimlsp.models.prompts.chat_template import ChatTemplate, template_beside
 from fimlsp.models.prompts.families import Order
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.prompt import Prompt, build_prompt
@@ -69,6 +70,7 @@ class FimModel:
         prompt_tokens: maximum number of tokens around the cursor that it reads; None: as many as fit.
         heals: True if a word that ends at a cursor is written anew (see `healing.py`). This needs all
             candidates at once, which servers list too slowly or not at all.
+        chat: the template of its conversations; None: it has none.
     """
 
     name: str
@@ -81,6 +83,7 @@ class FimModel:
     acceptance: ConfidenceEstimate
     prompt_tokens: int | None = None
     heals: bool = False
+    chat: ChatTemplate | None = None
 
     def prompt(self, left: bytes, right: bytes, tokens: int) -> Prompt:
         """The prompt for at most *tokens* tokens between *left* and *right*.
@@ -246,6 +249,7 @@ def _model_of(checkpoint: _Checkpoint, network: NextToken, context: int, device:
         _estimate_of(files.folder),
         files.prompt_tokens,
         heals=True,
+        chat=template_beside(files.folder, files.tokenizer),
     )
 
 
@@ -265,6 +269,7 @@ def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
         remote.device,
         remote.wants_buffer if uses_buffer is None else uses_buffer,
         _estimate_of(BUNDLED),
+        chat=remote.chat,
     )
     return _checked(model)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,6 +82,18 @@ class ProgramOptions:
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
     help="The start of the program; - reads standard input. Default: empty.",
 )
+@click.option(
+    "--context",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A text that the model reads first and that is no part of the program, such as examples.",
+)
+@click.option(
+    "--instructions",
+    default="",
+    metavar="TEXT",
+    help="A message for a model with a chat template; the context is a part of it, the program the answer.",
+)
 @GRAMMAR
 @START
 @INTERFACE
@@ -135,6 +147,8 @@ class ProgramOptions:
 def generate(
     language: str,
     prompt: Path | None,
+    context: Path | None,
+    instructions: str,
     grammar: Path | None,
     start: str | None,
     interface: Path | None,
@@ -161,7 +175,8 @@ def generate(
     from fimlsp.lsp_server.command_line.generating import load, write_program
     from fimlsp.models.decoding.settings import DecodeSettings
 
-    given = options.prompt(_read_prompt(prompt))
+    read_first = b"" if context is None else read_text(context)
+    given = replace(options.prompt(_read_prompt(prompt)), context=read_first, instructions=instructions)
     settings = DecodeSettings(
         tokens=tokens,
         temperature=temperature,

@@ -44,11 +44,21 @@ STOP_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A given text, and the state at its end; *ends_early*: generation stops as soon as it may."""
+    """A given text, and the state at its end.
+
+    Attributes:
+        text: the start of the program.
+        state: the constraint after it.
+        ends_early: True if generation stops as soon as it may.
+        context: a text to read before the program.
+        instructions: a message for a model that was made for conversations.
+    """
 
     text: bytes
     state: State
     ends_early: bool = False
+    context: bytes = b""
+    instructions: str = ""
 
 
 def prompt_in_language(language: Language, text: bytes) -> Prompt:
@@ -152,7 +162,16 @@ def write_program(model: FimModel, prompt: Prompt, settings: DecodeSettings) -> 
 
     old_handler = signal.signal(signal.SIGINT, interrupt)
     try:
-        written = generate(model, prompt.text, prompt.state, settings, lambda: interrupted, output.write)
+        written = generate(
+            model,
+            prompt.text,
+            prompt.state,
+            settings,
+            lambda: interrupted,
+            output.write,
+            context=prompt.context,
+            instructions=prompt.instructions,
+        )
     except ModelError as error:
         raise click.ClickException(str(error)) from error
     finally:

@@ -120,20 +120,27 @@ def build_prompt(
 
 
 def build_continuation(
-    vocabulary: ModelVocabulary, fim: FimFormat, context: int, text: bytes, reserve: int
+    vocabulary: ModelVocabulary,
+    fim: FimFormat,
+    context: int,
+    text: bytes,
+    reserve: int,
+    before: Sequence[int] = (),
 ) -> Prompt:
     """The prompt for a continuation of *text* from left to right, with *reserve* tokens for that.
 
-    A text that does not fit loses its start.
+    The tokens *before* it, such as a conversation, always stay. A text that does not fit loses its start.
 
     Raises:
-        ModelError: *reserve* leaves no tokens of the context.
+        ModelError: *reserve* and *before* leave no tokens of the context.
     """
-    budget = context - reserve - 1
+    budget = context - reserve - 1 - len(before)
     if budget <= 0:
-        raise _no_room(reserve, context)
-    read = _encoded(vocabulary.encode_first, text, budget, lambda size: last_bytes(text, size))
-    tokens = fim.continued(read[max(0, len(read) - budget) :])
+        raise _no_room(reserve, context, len(before))
+    encode = vocabulary.encode if before else vocabulary.encode_first
+    read = _encoded(encode, text, budget, lambda size: last_bytes(text, size))
+    read = read[max(0, len(read) - budget) :]
+    tokens = [*before, *read] if before else fim.continued(read)
     return Prompt(tuple(tokens), context - len(tokens))
 
 
@@ -161,9 +168,11 @@ def _first_lines(right: bytes, lines: int) -> bytes:
     return right[: end + 1]
 
 
-def _no_room(reserve: int, context: int) -> ModelError:
+def _no_room(reserve: int, context: int, before: int = 0) -> ModelError:
+    more = f" and the {before} tokens before them" if before else ""
     return ModelError(
-        f"{reserve} tokens to be written do not fit into a context of {context}; ask for fewer."
+        f"Cannot write {reserve} tokens: they{more} do not fit into a context of {context}. Ask for fewer"
+        f"{', or shorten the instructions' if before else ''}."
     )
 
 

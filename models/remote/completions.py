@@ -16,6 +16,7 @@ from fimlsp.models.checkpoints.checkpoint_files import end_tokens, read_tokenize
 from fimlsp.models.checkpoints.family_file import family_beside
 from fimlsp.models.checkpoints.hub import find_folder, is_hub_name
 from fimlsp.models.errors import ModelError
+from fimlsp.models.prompts.chat_template import template_beside
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
@@ -179,7 +180,8 @@ def open_completions(
     kind = KINDS.get(str(listed.get("owned_by")), "/v1/completions")
     length = listed.get("max_model_len")
     context = min(length, CONTEXT_MAX) if isinstance(length, int) and length > 0 else CONTEXT_MAX // 2
-    return RemoteModel(name, kind, str(client.address), LookAhead(server), vocabulary, fim, context)
+    device, chat = str(client.address), template_beside(folder, tokenizer)
+    return RemoteModel(name, kind, device, LookAhead(server), vocabulary, fim, context, chat=chat)
 
 
 def _tokenizer_folder(name: str, listed: Mapping[str, Any]) -> Path:

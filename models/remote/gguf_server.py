@@ -23,7 +23,7 @@ from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.vocabulary import ModelVocabulary, encoded_ids
 from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.http_client import HttpClient
-from fimlsp.models.remote.llama_server import LearnedBytes, LlamaServer, ServerTokenizer
+from fimlsp.models.remote.llama_server import LearnedBytes, LlamaServer, ServerTokenizer, chat_of_server
 from fimlsp.models.remote.look_ahead import LookAhead, RemoteModel
 from fimlsp.models.remote.slots import Slots
 
@@ -111,7 +111,15 @@ def load_gguf(
     network = LookAhead(LlamaServer(client, table, fim.stops, server, Slots(SLOTS)))
     wants_buffer = header.values.get(BUFFER_KEY) is True
     return RemoteModel(
-        path.name, "llama.cpp", device or "auto", network, vocabulary, fim, context, wants_buffer=wants_buffer
+        path.name,
+        "llama.cpp",
+        device or "auto",
+        network,
+        vocabulary,
+        fim,
+        context,
+        wants_buffer=wants_buffer,
+        chat=chat_of_server(client, ServerTokenizer(client, table)),
     )
 
 

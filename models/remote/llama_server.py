@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, overload
 
+from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.models.prompts.families import LEFT, LINE_END, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, NoMarkersError, find_format, known_markers
 from fimlsp.models.prompts.marker_texts import CHAT, VISIBLE_SPACE
@@ -276,8 +277,27 @@ def open_llama_server(
     adds_space = first_bytes.startswith(b" ")
     vocabulary = ModelVocabulary(tokenizer.ids, token_bytes, adds_space, markers=chat)
     network = LookAhead(LlamaServer(client, token_bytes, fim.stops))
-    device = str(client.address)
-    return RemoteModel(name, "llama-server", device, network, vocabulary, fim, min(context, CONTEXT_MAX))
+    return RemoteModel(
+        name,
+        "llama-server",
+        str(client.address),
+        network,
+        vocabulary,
+        fim,
+        min(context, CONTEXT_MAX),
+        chat=chat_of_server(client, tokenizer),
+    )
+
+
+def chat_of_server(client: HttpClient, tokenizer: ServerTokenizer) -> ChatTemplate | None:
+    """The template of conversations that the server reports; None if its model has none."""
+    props = client.ask("/props")
+    text, start, end = (str(props.get(key) or "") for key in ("chat_template", "bos_token", "eos_token"))
+
+    def encode(part: str) -> list[int]:
+        return [token for token, _ in tokenizer.pieces(part, has_markers=True)] if part else []
+
+    return ChatTemplate(text, start, end, encode) if text else None
 
 
 def _context(client: HttpClient) -> int:

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Candidates, NextToken
@@ -40,6 +41,7 @@ class RemoteModel:
         context: maximum number of tokens of prompt and middle together.
         is_exact: True if the server reports the bytes of tokens.
         wants_buffer: True if the model is to be mixed with the buffer cache.
+        chat: the template of its conversations; None: unknown.
     """
 
     name: str
@@ -51,6 +53,7 @@ class RemoteModel:
     context: int
     is_exact: bool = True
     wants_buffer: bool = False
+    chat: ChatTemplate | None = None
 
 
 @dataclass(frozen=True, slots=True)

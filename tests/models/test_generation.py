@@ -2,6 +2,7 @@
 
 import ast
 import json as json_module
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from fimlsp.models.decoding.healing import Healed, unread_part
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
+from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.quotient.engine import Engine
 
 
@@ -111,6 +113,32 @@ def test_healing_lets_the_usual_token_be_written(model):
     wanted = [healed.feed(text) is not None for text in vocabulary.texts]
     assert allowed[:-1].tolist() == wanted
     assert any(wanted)
+
+
+def test_context_is_read_and_is_no_part_of_the_text(model):
+    settings, start = DecodeSettings(tokens=12), start_behind(PYTHON, b"")
+    context = b"def gigantic_turnip(seeds):\n    return seeds\n\n\nprint(gigantic_turnip(3))\n" * 3
+    alone = generate(model, b"", start, settings)
+    told = []
+    after = generate(model, b"", start, settings, on_text=told.append, context=context)
+    assert b"".join(told) == after.text != alone.text
+    assert after.complete
+    many = generate_many(model, b"", start, settings, context=context)
+    assert many[0].text == after.text
+
+
+def test_instructions_need_a_chat_template(model):
+    with pytest.raises(ModelError, match="it has no chat template"):
+        generate(model, b"", start_behind(PYTHON, b""), instructions="Write a stack.")
+    chat = ChatTemplate("{{ messages[0].content }}", "", "", model.vocabulary.encode)
+    text = b"Write a stack.\n\nclass Stack"
+    settings, start = DecodeSettings(tokens=12), start_behind(PYTHON, b"")
+    asked = generate(
+        replace(model, chat=chat), b"", start, settings, context=b"class Stack", instructions="Write a stack."
+    )
+    assert asked.text == generate(model, b"", start, settings, context=text).text
+    with pytest.raises(ModelError, match="or shorten the instructions"):
+        generate(replace(model, chat=chat), b"", start, settings, instructions="a b " * 2000)
 
 
 def test_too_many_tokens(model):

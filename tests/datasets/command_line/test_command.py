@@ -96,7 +96,7 @@ def check_saved(folder, rows):
         (["src", "--out", "out", "--files", "1"], "'1' is not START:STOP"),
         (["src", "--out", "out", "--files", "0:9:0"], "'0:9:0' is not START:STOP"),
         (["src", "--out", "out", "--model", "./none"], "Cannot find a model"),
-        (["src", "--out", "out", "--tokens", "5000"], "ask for fewer"),
+        (["src", "--out", "out", "--tokens", "5000"], "Ask for fewer"),
         (["src", "--out", "out", "--cases", "src/bad.py"], "line 1 of bad.py is not a case"),
         (["show", "line-1-1", "--out", "src"], "holds no run"),
         (["report", "src", "--out", "out"], "holds no run"),

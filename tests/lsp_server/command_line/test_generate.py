@@ -45,6 +45,13 @@ def test_the_prompt_may_be_a_file(tmp_path):
     assert ast.parse(written("--prompt", tmp_path / "a.py"))
 
 
+def test_a_context_is_no_part_of_the_program(tmp_path):
+    (tmp_path / "notes.txt").write_text("this is } no program\n", encoding="utf-8")
+    text = written("--context", tmp_path / "notes.txt", prompt="x = ")
+    assert text.startswith("x = ")
+    assert ast.parse(text)
+
+
 def test_other_languages(tmp_path):
     json.loads(written("--language", "json", prompt='{"a": '))
     (tmp_path / "lists.lark").write_text(LISTS, encoding="utf-8")
@@ -88,6 +95,7 @@ REFUSED = [
     (["--language", "json", "--python-version", "3.9"], None, "--python-version is for --language python."),
     (["--model", "./nothing"], None, "Cannot find a model"),
     (["--tokens", "100000"], None, "do not fit into a context"),
+    (["--instructions", "Write a stack."], None, "it has no chat template. Give the text as context."),
 ]
 
 

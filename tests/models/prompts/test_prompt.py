@@ -285,5 +285,5 @@ def test_a_prompt_from_left_to_right_begins_as_the_family_begins():
 def test_a_prompt_from_left_to_right_loses_its_beginning():
     _, vocabulary, prompt = continuation(SANTACODER, b"abc" * 100, context=60, reserve=40)
     assert vocabulary.decode(prompt.tokens) == (b"abc" * 100)[-19:]
-    with pytest.raises(ModelError, match="100 tokens to be written do not fit into a context of 60"):
+    with pytest.raises(ModelError, match="Cannot write 100 tokens: they do not fit into a context of 60"):
         continuation(SANTACODER, b"", context=60, reserve=100)
