@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fimlsp.models.catalogue import MODELS_THAT_WORK
-from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, end_tokens, read_files
+from fimlsp.models.checkpoints.checkpoint_files import (
+    CheckpointFiles,
+    end_tokens,
+    read_files,
+    template_beside,
+)
 from fimlsp.models.checkpoints.family_file import chosen_family
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.checkpoints.memory import (
@@ -32,7 +37,7 @@ from fimlsp.models.discovery.gguf_stores import find_gguf
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
 from fimlsp.models.networks import numpy_llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
-from fimlsp.models.prompts.chat_template import ChatTemplate, template_beside
+from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.models.prompts.families import Order
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.prompt import Prompt, build_prompt

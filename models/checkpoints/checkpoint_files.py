@@ -25,6 +25,7 @@ from fimlsp.models.checkpoints.regular_files import (
     read_bounded,
 )
 from fimlsp.models.errors import MissingExtraError, ModelError, is_panic, require
+from fimlsp.models.prompts.chat_template import ChatTemplate, encode_marked
 
 BUFFER_KEY = "fimlsp_buffer_cache"
 PROMPT_KEY = "fimlsp_prompt_tokens"
@@ -226,6 +227,41 @@ def end_tokens(folder: Path, tokenizer: Tokenizer) -> frozenset[int]:
         values = value if isinstance(value, list) else [value]
         declared += [entry.get("content") if isinstance(entry, dict) else entry for entry in values]
     return frozenset(token for token, text in added.items() if token in declared or text in declared)
+
+
+def template_beside(folder: Path, tokenizer: Tokenizer) -> ChatTemplate | None:
+    """The template of the checkpoint in *folder*; None if it has none, or an unreadable one."""
+    config = _tokenizer_config(folder)
+    try:
+        text = read_bounded(folder / "chat_template.jinja", TEXT_BYTES_MAX).decode()
+    except (OSError, UnicodeDecodeError):
+        text = _default_template(config.get("chat_template"))
+    if not text:
+        return None
+    added = {entry.content: token for token, entry in tokenizer.get_added_tokens_decoder().items()}
+    start, end = (_token_text(config.get(key)) for key in ("bos_token", "eos_token"))
+    return ChatTemplate(text, start, end, lambda part: encode_marked(part, added, tokenizer))
+
+
+def _tokenizer_config(folder: Path) -> Mapping[str, Any]:
+    try:
+        config = json.loads(read_bounded(folder / "tokenizer_config.json", TEXT_BYTES_MAX))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _default_template(value: object) -> str:
+    """The template for conversations, which may be one of several with names."""
+    if isinstance(value, list):
+        named = {entry.get("name"): entry.get("template") for entry in value if isinstance(entry, dict)}
+        value = named.get("default")
+    return value if isinstance(value, str) else ""
+
+
+def _token_text(value: object) -> str:
+    text = value.get("content") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else ""
 
 
 def _converted_tokenizer(folder: Path) -> Tokenizer:

@@ -12,12 +12,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from tokenizers import Tokenizer
 
-from fimlsp.models.checkpoints.regular_files import TEXT_BYTES_MAX, read_bounded
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
 
@@ -79,20 +77,6 @@ class ChatTemplate:
             ) from error
 
 
-def template_beside(folder: Path, tokenizer: Tokenizer) -> ChatTemplate | None:
-    """The template of the checkpoint in *folder*; None if it has none, or an unreadable one."""
-    config = _tokenizer_config(folder)
-    try:
-        text = read_bounded(folder / "chat_template.jinja", TEXT_BYTES_MAX).decode()
-    except (OSError, UnicodeDecodeError):
-        text = _default_template(config.get("chat_template"))
-    if not text:
-        return None
-    added = {entry.content: token for token, entry in tokenizer.get_added_tokens_decoder().items()}
-    start, end = (_token_text(config.get(key)) for key in ("bos_token", "eos_token"))
-    return ChatTemplate(text, start, end, lambda part: encode_marked(part, added, tokenizer))
-
-
 def encode_marked(text: str, markers: Mapping[str, int], tokenizer: Tokenizer) -> list[int]:
     """Token ids of *text* in which *markers* count; *tokenizer* reads the text between them."""
     longest_first = sorted(markers, key=len, reverse=True)
@@ -104,27 +88,6 @@ def encode_marked(text: str, markers: Mapping[str, int], tokenizer: Tokenizer) -
 
 def _ids(text: str, tokenizer: Tokenizer) -> list[int]:
     return tokenizer.encode(text, add_special_tokens=False).ids if text else []
-
-
-def _tokenizer_config(folder: Path) -> Mapping[str, Any]:
-    try:
-        config = json.loads(read_bounded(folder / "tokenizer_config.json", TEXT_BYTES_MAX))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return config if isinstance(config, dict) else {}
-
-
-def _default_template(value: object) -> str:
-    """The template for conversations, which may be one of several with names."""
-    if isinstance(value, list):
-        named = {entry.get("name"): entry.get("template") for entry in value if isinstance(entry, dict)}
-        value = named.get("default")
-    return value if isinstance(value, str) else ""
-
-
-def _token_text(value: object) -> str:
-    text = value.get("content") if isinstance(value, dict) else value
-    return text if isinstance(text, str) else ""
 
 
 def _to_json(value: object, indent: int | None = None) -> str:

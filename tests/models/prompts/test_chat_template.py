@@ -5,8 +5,8 @@ import json
 import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
+from fimlsp.models.checkpoints.checkpoint_files import template_beside
 from fimlsp.models.errors import ModelError
-from fimlsp.models.prompts.chat_template import template_beside
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 
 MARKERS = ["<s>", "</s>", "<|im_start|>", "<|im_end|>", "<turn>"]
