@@ -129,8 +129,8 @@ def load_model(
         revision: branch, tag or commit of a hub model; None: the newest on this machine.
         family: the family of the model's markers, or a file that describes it (see `family_file.py`); None:
             that of a `fim.json` beside the model, or else that of the markers in the tokenizer.
-        order: `psm` for the prefix first, `spm` for the suffix first, so that typing only appends to the
-            prompt; None: the latter if the family was trained with it.
+        order: `psm`: the prefix first. `spm`: the suffix first, so that typing only appends to the prompt.
+            None: the latter if the family was trained with it.
         dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU, full precision on a CPU if
             that is not too large.
         bits: 4 or 8 to quantise weights while loading, which needs the extra `quantized` except for 8 bits on
