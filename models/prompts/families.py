@@ -33,9 +33,10 @@ from:
 | GLM | the markers of its tokenizer, read with the prefix first, as llama.cpp's `/infill` does |
 | `<|fim_*|>` | all others with these markers: the prefix first, as llama.cpp's `/infill` does |
 
-A model without markers is of use as well (`without_markers`). It reads the text after the cursor as a document
-of its own, then the text before the cursor, which it continues. Only the constraint connects the two. With
-Gemma 3 270M, 16 lines of a library cost 0.54 nats a byte in this order, and 0.66 without the first document.
+A model without markers is of use as well (`without_markers`). It reads the text after the cursor as a
+document of its own, then the text before the cursor, which it continues. Only the constraint connects the
+two. With Gemma 3 270M, 16 lines of a library cost 0.54 nats a byte so, and 0.66 without the first
+document.
 
 StarCoder's marker of a file name heads a document of one file; no second file ever followed it in training.
 So other files are introduced by comments, as for all families that were trained on single files.
