@@ -178,17 +178,19 @@ class ConfidenceEstimate:
         beginnings: Sequence[Beginning],
         cost: float,
         has_fault: Callable[[bytes], bool],
-        first_unknown_name: Callable[[bytes], int | None],
+        last_sound: Callable[[bytes], int | None],
     ) -> Beginning | None:
-        """The result of `best` among the *beginnings* without a fault or an unknown name.
+        """The result of `best` among the *beginnings* without a fault.
 
-        *first_unknown_name* returns the offset of such a name. Only texts that would be shown are checked.
+        If only beginnings up to some length can be without one, *last_sound* returns that length. Only texts
+        that would be shown are checked.
         """
         while (best := self.best(beginnings, cost)) is not None:
             if has_fault(best.inserted):
                 beginnings = [beginning for beginning in beginnings if beginning is not best]
-            elif (unknown := first_unknown_name(best.inserted)) is not None:
-                beginnings = [beginning for beginning in beginnings if len(beginning.text) <= unknown]
+            elif (length := last_sound(best.inserted)) is not None:
+                shorter = (beginning for beginning in beginnings if len(beginning.text) <= length)
+                beginnings = [beginning for beginning in shorter if beginning is not best]
             else:
                 break
         return best

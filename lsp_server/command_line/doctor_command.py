@@ -17,12 +17,14 @@ from fimlsp.extras import package_version
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.client import Analysis
 from fimlsp.languages.python.analysis.questions import NamesCursor
+from fimlsp.languages.python.checker.client import Checker
+from fimlsp.languages.python.checker.process import CheckedPlace
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, TimedCompletion, make
 from fimlsp.lsp_server.documents import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
 from fimlsp.lsp_server.text_positions import Text
 from fimlsp.lsp_server.worker.backend import Backend
-from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND
+from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND, GUARDED_COMMAND
 from fimlsp.models.errors import MissingExtraError, require
 from fimlsp.models.remote.address import is_address
 from fimlsp.models.remote.gguf_server import is_gguf
@@ -37,6 +39,7 @@ NAMES_S = 20.0
 """Time limit for names. A completion in an editor never waits for them."""
 
 SAMPLE_LEFT = b"def area(width, height):\n    return width * "
+SAMPLE_FAULT = b"heights"
 SAMPLE_RIGHT = b"\n\n\nprint(area(2, 3))\n"
 
 
@@ -48,6 +51,7 @@ def run_checks(model: Load) -> bool:
     checks = {
         "engine": lambda: parse_sample(backend),
         "names": find_names,
+        "types": find_fault,
         "device": lambda: find_device(model),
         "model": lambda: load(backend, model),
         "first completion": lambda: complete_sample(backend),
@@ -101,6 +105,22 @@ def find_names() -> str:
     finally:
         analysis.close()
     return "the visible names of a sample are found"
+
+
+def find_fault() -> str:
+    """Check the types of the sample with a fault, in the same kind of process as for editors.
+
+    Raises:
+        NoSuggestion: The fault is not found.
+    """
+    checker, place = Checker(CHECKER_COMMAND), CheckedPlace(None, (), (), (3, 11), SAMPLE_LEFT, SAMPLE_RIGHT)
+    try:
+        faults = checker.faults(place, [SAMPLE_FAULT], {}, NAMES_S)
+        if faults is None or faults[-1] is None:
+            raise NoSuggestion("ty finds no fault in a sample; suggestions with faults of types are shown")
+    finally:
+        checker.close()
+    return f"a fault of a sample is found: {faults[-1].words}"
 
 
 def find_device(model: Load) -> str:

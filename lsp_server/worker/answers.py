@@ -19,12 +19,15 @@ from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
     from fimlsp.languages.python.names.preference import NamePreference
+    from fimlsp.lsp_server.worker.type_checks import TypesAtCursor
     from fimlsp.models.beginnings import Beginning
     from fimlsp.models.confidence import ConfidenceEstimate
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.networks.matches import MatchSource
 
 NOT_CONFIDENT = "the model is not confident enough here (option confidence)"
+
+DOES_NOT_FIT = "the best guess does not fit: {}"
 
 REPEATS = "the suggestion would repeat the text after the cursor"
 
@@ -42,17 +45,18 @@ def to_completion(
     right: bytes,
     start: State,
     policy: EditorPolicy,
+    types: TypesAtCursor | None = None,
 ) -> Completion:
     """The completion with the middles *written* under the constraint *start*; there is at least one.
 
-    *policy* is that of the language.
+    *policy* is that of the language. Texts with faults, also by *types*, come last.
     """
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
     joined = [joined_part(left, text, right, start, policy) for text in nonblank]
     texts = [without_repetition(left, text, right, start, policy) for text in joined]
     formed = [in_document_form(left, text, right, start) for text in texts if text]
-    kept = _flawless_first(left, formed, right, policy)
+    kept = _flawless_first(left, formed, right, policy, types)
     reason = None
     if not whole:
         reason = f"no connecting text was found ({written[0].stop_reason})"
@@ -73,12 +77,14 @@ def to_completion(
 
 
 def _flawless_first(
-    left: bytes, texts: Iterable[bytes], right: bytes, policy: EditorPolicy
+    left: bytes, texts: Iterable[bytes], right: bytes, policy: EditorPolicy, types: TypesAtCursor | None
 ) -> tuple[str, ...]:
-    """The distinct *texts* in their order, but those with a fault by *policy* last."""
+    """The distinct *texts* in their order, but those with a fault by *policy* or *types* last."""
     different = list(dict.fromkeys(texts))
     if len(different) > 1:
-        different.sort(key=lambda text: policy.first_issue(left, text, right) is not None)
+        ends = [None] * len(different) if types is None else types.fault_ends(different)
+        faulty = {text for text, end in zip(different, ends, strict=True) if end is not None}
+        different.sort(key=lambda text: text in faulty or policy.first_issue(left, text, right) is not None)
     return tuple(text.decode() for text in different)
 
 
@@ -93,13 +99,14 @@ def confident_part(
     *,
     preference: NamePreference | None = None,
     elsewhere: MatchSource | None = None,
+    types: TypesAtCursor | None = None,
 ) -> Beginning | None:
     """The prefix of *middle* with the best expected value between *left* and *right*; None if it has none.
 
     By the estimate *acceptance*, a share `limits.confidence` of the shown prefixes is right. Prefixes with
     tokens chosen by steering or faults by the *policy* of the language are excluded. So are names that
-    *preference* does not know, unless the model is confident of them. *start* constrained the middle;
-    *elsewhere* has other files.
+    *preference* does not know, unless the model is confident of them, and faults that *types* finds. *start*
+    constrained the middle; *elsewhere* has other files.
     """
     from fimlsp.models.beginnings import Surroundings, beginnings
 
@@ -111,11 +118,16 @@ def confident_part(
         )
         if len(beginning.text.strip()) >= limits.min_length
     ]
+
+    def last_sound(text: bytes) -> int | None:
+        unknown = policy.first_unknown_name(left, text, right)
+        return unknown if unknown is not None or types is None else types.last_sound(text)
+
     return acceptance.best_sound(
         candidates,
         acceptance.cost(limits.confidence),
         lambda text: policy.first_issue(left, text, right) is not None,
-        lambda text: policy.first_unknown_name(left, text, right),
+        last_sound,
     )
 
 

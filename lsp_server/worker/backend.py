@@ -18,6 +18,7 @@ from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
+    DOES_NOT_FIT,
     NOT_CONFIDENT,
     REPEATS,
     confident_part,
@@ -29,6 +30,7 @@ from fimlsp.lsp_server.worker.answers import (
 from fimlsp.lsp_server.worker.engine_documents import DocumentEntry, EngineDocuments
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
 from fimlsp.lsp_server.worker.other_files import OtherFileContext, OtherFiles
+from fimlsp.lsp_server.worker.type_checks import TypeChecks, TypesAtCursor
 from fimlsp.models.errors import ModelError
 from fimlsp.models.remote.address import is_address
 from fimlsp.models.remote.errors import ServerError
@@ -101,6 +103,7 @@ class Job:
     entry: DocumentEntry
     model: FimModel
     names: NamesAtCursor | None
+    types: TypesAtCursor | None
     others: OtherFileContext
     constraint: Constraint
     left: bytes
@@ -166,18 +169,20 @@ class Job:
 
     def to_completion(self, middles: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
         """The completion with *middles*, at least one, under the assumptions *relaxed*."""
-        return to_completion(middles, relaxed, self.left, self.right, self.start, self.policy)
+        return to_completion(middles, relaxed, self.left, self.right, self.start, self.policy, self.types)
 
 
 class Backend:
     """Engine and model for a set of documents; see `fimlsp.lsp_server.worker.worker.BackendProtocol`.
 
-    *names* looks up the names in scope at cursors; without it, they are unknown.
+    *names* looks up the names in scope at cursors; without it, they are unknown. *types* checks the types of
+    texts there; without it, none are checked.
     """
 
-    def __init__(self, names: NameLookup | None = None) -> None:
+    def __init__(self, names: NameLookup | None = None, types: TypeChecks | None = None) -> None:
         self._names = names
-        self.documents = EngineDocuments(Engine, names)
+        self._types = types
+        self.documents = EngineDocuments(Engine, names, types)
         self.open, self.edit = self.documents.open, self.documents.edit
         self.close = self.documents.close
         self._other_files: dict[int, OtherFiles] = {}
@@ -224,6 +229,8 @@ class Backend:
         """Set the files that may be read for a client."""
         if self._names is not None:
             self._names.enter(workspace)
+        if self._types is not None:
+            self._types.enter(workspace)
         self._forget(workspace.client)
         self._other_files[workspace.client] = OtherFiles(workspace)
 
@@ -243,7 +250,8 @@ class Backend:
 
     def has_names(self, when_done: Callable[[], None]) -> bool:
         """True if all names are looked up; otherwise *when_done* is called later, by another thread."""
-        return self._names is None or self._names.are_looked_up(when_done)
+        are_names = self._names is None or self._names.are_looked_up(when_done)
+        return are_names and (self._types is None or self._types.checker.is_at_rest(when_done))
 
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
         """The completion at the cursor of *request*: complete middles, or a reason for none.
@@ -259,9 +267,10 @@ class Backend:
         if request.limits.confidence and self._is_untrained(entry):
             return Completion(reason=PYTHON_ONLY, final=True)
         names = self.documents.names_at(request.document, request.offset)
+        types = self.documents.types_at(request.document, request.offset)
         try:
             with interruptible(should_stop):
-                job = self._job(self._model, request, entry, names)
+                job = self._job(self._model, request, entry, names, types)
                 answer = job if isinstance(job, Completion) else self._decode(job, should_stop)
         except Interrupted:
             self.documents.read_on(request.document)
@@ -293,7 +302,12 @@ class Backend:
         return answer
 
     def _job(
-        self, model: FimModel, request: Complete, entry: DocumentEntry, names: NamesAtCursor | None
+        self,
+        model: FimModel,
+        request: Complete,
+        entry: DocumentEntry,
+        names: NamesAtCursor | None,
+        types: TypesAtCursor | None,
     ) -> Job | Completion:
         """The job of *request*, or the completion if no middle connects."""
         document = self.documents.document(request.document)
@@ -304,7 +318,7 @@ class Backend:
             return Completion(reason=unread or cannot_connect(request.limits), final=True)
         left, right = data[: request.offset], data[request.offset :]
         others = self._other_file_context(model, request, entry)
-        return Job(request, entry, model, names, others, constraint, left, right, start, unread)
+        return Job(request, entry, model, names, types, others, constraint, left, right, start, unread)
 
     def _constraint(self, document: Document, request: Complete) -> Constraint:
         """The constraint on middles at the cursor of *request*."""
@@ -343,6 +357,7 @@ class Backend:
             job.policy,
             preference=job.preference,
             elsewhere=job.others.elsewhere,
+            types=job.types,
         )
         if confident is None:
             answer = job.to_completion(allowed, relaxed)
@@ -356,6 +371,8 @@ class Backend:
         """The reason that no part of *written* is shown; *problem* is one of the whole text."""
         if job.policy.first_joining_fault(job.left, written.text, job.right) == 0:
             return REPEATS
+        if job.types is not None and job.types.held is not None:
+            return DOES_NOT_FIT.format(job.types.held)
         return NOT_CONFIDENT if written.stop_reason == "unsure" else problem or NOT_CONFIDENT
 
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:

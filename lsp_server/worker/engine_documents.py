@@ -18,6 +18,7 @@ from fimlsp.languages.python.analysis.questions import MOST_BYTES as MOST_ANALYS
 from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
+from fimlsp.lsp_server.worker.type_checks import TypeChecks, TypesAtCursor
 from fimlsp.lsp_server.workspace_files import is_cell, path_of
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import Document, Engine
@@ -65,12 +66,19 @@ class EngineDocuments:
     """The open documents by id, the least recently used first.
 
     *make_engine* is called for the first use of each language. *names* looks up the names in scope at
-    cursors, for a cell including those of the cells above; without it, they are unknown.
+    cursors, for a cell including those of the cells above; without it, they are unknown. *types* checks the
+    types of texts there; without it, none are checked.
     """
 
-    def __init__(self, make_engine: Callable[[Language], Engine], names: NameLookup | None = None) -> None:
+    def __init__(
+        self,
+        make_engine: Callable[[Language], Engine],
+        names: NameLookup | None = None,
+        types: TypeChecks | None = None,
+    ) -> None:
         self._make_engine = make_engine
         self._names = names
+        self._types = types
         self._engines: dict[Language, Engine] = {}
         self._entries: OrderedDict[DocumentId, DocumentEntry] = OrderedDict()
 
@@ -87,8 +95,7 @@ class EngineDocuments:
         )
         self._entries[document] = entry
         self._entries.move_to_end(document)
-        if self._names is not None:
-            self._look_up_names(self._names, document, entry, 0)
+        self._look_ahead(document, entry, 0)
 
     def edit(self, document: DocumentId, version: int, replacement: Replacement) -> None:
         """Edit a document; the result is *version*. O(len(data)) for one copy.
@@ -108,8 +115,7 @@ class EngineDocuments:
                 entry.document, entry.steps = known, steps
         finally:
             entry.data = replacement.applied_to(entry.data) if entry.document is None else entry.document.data
-        if self._names is not None:
-            self._look_up_names(self._names, document, entry, replacement.start + len(replacement.text))
+        self._look_ahead(document, entry, replacement.start + len(replacement.text))
 
     def close(self, document: DocumentId) -> None:
         """Drop a document."""
@@ -123,13 +129,15 @@ class EngineDocuments:
             del self._entries[name]
         if self._names is not None:
             self._names.leave(client)
+        if self._types is not None:
+            self._types.leave(client)
 
-    def _look_up_names(
-        self, names: NameLookup, document: DocumentId, entry: DocumentEntry, offset: int
-    ) -> None:
-        """Start to look up the names at *offset*, the expected cursor."""
-        if len(entry.data) <= MOST_ANALYSED and entry.is_python:
-            names.look_up(document, entry.path, *self.around(document, offset))
+    def _look_ahead(self, document: DocumentId, entry: DocumentEntry, offset: int) -> None:
+        """Start to look up the names at *offset*, the expected cursor, and to prepare the check of types."""
+        if self._names is not None and len(entry.data) <= MOST_ANALYSED and entry.is_python:
+            self._names.look_up(document, entry.path, *self.around(document, offset))
+        if self._types is not None and (types := self.types_at(document, offset)) is not None:
+            self._types.prepare(document.client, types)
 
     def names_at(self, document: DocumentId, offset: int) -> NamesAtCursor | None:
         """The names at *offset* of an open document, as far as they are known by now."""
@@ -137,6 +145,19 @@ class EngineDocuments:
         if self._names is None or not entry.is_python:
             return None
         return self._names.at(document, entry.path, *self.around(document, offset))
+
+    def types_at(self, document: DocumentId, offset: int) -> TypesAtCursor | None:
+        """The checks of types at *offset* of an open document; None in other languages than Python."""
+        entry = self._entries[document]
+        if self._types is None or not isinstance(entry.grammar, Python):
+            return None
+        opened = {
+            other.path: other.data
+            for other in self.others(document)
+            if other.path is not None and other.is_python and not other.is_cell
+        }
+        around = self.around(document, offset)
+        return self._types.at(document.client, entry.path, entry.grammar.version, around, opened)
 
     def others(self, name: DocumentId) -> list[DocumentEntry]:
         """The other documents of the same client, the most recently used first."""

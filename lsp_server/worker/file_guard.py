@@ -11,19 +11,16 @@ import stat
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from fimlsp.languages.python.analysis.process import serve
 from fimlsp.languages.python.analysis.questions import Question
+from fimlsp.languages.python.helper_process import command_of
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lsp_server.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
 
-GUARDED_COMMAND = (
-    sys.executable,
-    "-c",
-    "import sys; sys.path = [p for p in sys.path if p]; "
-    "from fimlsp.lsp_server.worker.file_guard import main; main()",
-)
+GUARDED_COMMAND = command_of("fimlsp.lsp_server.worker.file_guard", "main")
 
 _FORBIDDEN = frozenset(
     [
@@ -142,3 +139,18 @@ def main() -> None:
     guard = FileGuard(trusted_folders(), scratch)
     sys.addaudithook(guard.check)
     serve(guard.follow, scratch)
+
+
+CHECKER_COMMAND = command_of("fimlsp.lsp_server.worker.file_guard", "serve_checker")
+
+
+def serve_checker() -> None:
+    """Run the checker of types. It gives ty copies of the files that the settings allow, and nothing else."""
+    from ty import find_ty_bin
+
+    from fimlsp.languages.python.checker.process import CheckedPlace, serve
+
+    def reader(place: CheckedPlace) -> Callable[[Path], bytes | None]:
+        return workspace_files(tuple(map(str, place.folders)), place.excluded).read
+
+    serve(find_ty_bin(), reader)

@@ -347,6 +347,7 @@ def main() -> None:
     logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
     from fimlsp.lsp_server.worker.backend import Backend as RealBackend
     from fimlsp.lsp_server.worker.names import NameLookup
+    from fimlsp.lsp_server.worker.type_checks import TypeChecks
 
     gc.set_threshold(*COLLECTION_THRESHOLDS)
-    serve(RealBackend(NameLookup()))
+    serve(RealBackend(NameLookup(), TypeChecks()))

@@ -8,26 +8,18 @@ the names of the one before it.
 from __future__ import annotations
 
 import importlib.util
-import pickle
-import subprocess
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Condition, Thread
 
 from fimlsp.languages.python.analysis.questions import MOST_BYTES, Done, Finding, LookUpStarted, NamesCursor
+from fimlsp.languages.python.helper_process import HelperEndedError, HelperProcess, command_of
 from fimlsp.languages.python.names.known_names import KnownNames, NameQuery, NameSet
 
-PROCESS_COMMAND = (
-    sys.executable,
-    "-c",
-    "import sys; sys.path = [p for p in sys.path if p]; "
-    "from fimlsp.languages.python.analysis.process import serve; serve()",
-)
+PROCESS_COMMAND = command_of("fimlsp.languages.python.analysis.process", "serve")
 
 LINES_MAX = 500
 """Lines whose names are kept."""
@@ -37,9 +29,6 @@ MISSED_MAX = 8
 
 RETRY_S = 20.0
 """Seconds before a query that failed in a file is sent again."""
-
-LONGEST_PAUSE_S = 60.0
-"""Most seconds between the end of a process and the start of the next."""
 
 NOT_INSTALLED = "the package jedi is not installed"
 TOO_LARGE = f"the file has more than {MOST_BYTES:,} bytes"
@@ -69,14 +58,12 @@ class Analysis:
     """Looks up the names at cursors, in a process that *command* starts when it is first needed."""
 
     def __init__(self, command: Sequence[str] = PROCESS_COMMAND) -> None:
-        self._command = command
         self._lines: OrderedDict[Hashable, _Line] = OrderedDict()
         self._files: dict[Hashable, _File] = {}
         self._next: tuple[NamesCursor, tuple[NameQuery, ...], _Line] | None = None
         self._changed = Condition()
         self._keeper: Thread | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._failures = 0
+        self._process = HelperProcess(command)
         self._is_busy = False
         self._callbacks: list[Callable[[], None]] = []
         self._retry_at: OrderedDict[tuple[Path | None, NameQuery], float] = OrderedDict()
@@ -118,7 +105,7 @@ class Analysis:
         known = self._files.get(file)
         if known is not None and (known.line.is_done or known.line.names.visible is not None):
             return None
-        return ENDED if self._failures else NOT_YET
+        return ENDED if self._process.failures else NOT_YET
 
     def wait(self, file: Hashable, seconds: float) -> None:
         """Wait until the questions about *file* are answered, at most *seconds*."""
@@ -151,8 +138,7 @@ class Analysis:
         """End the process."""
         with self._changed:
             self._is_installed, self._next = False, None
-        if self._process is not None:
-            self._process.kill()
+        self._process.kill()
 
     def _line(self, file: Hashable, cursor: NamesCursor) -> _Line:
         before = self._files.get(file)
@@ -176,35 +162,31 @@ class Analysis:
                 self._next, self._is_busy = None, True
             line.sent.update(queries)
             if self._is_answered(cursor, queries, line):
-                self._failures = 0
+                self._process.failures = 0
             else:
-                self._end()
-                self._failures += 1
+                self._process.end()
+                self._process.failures += 1
             with self._changed:
                 self._is_busy = False
                 callbacks, self._callbacks = self._callbacks, []
                 self._changed.notify_all()
             for callback in callbacks:
                 callback()
-            time.sleep(min(2.0 ** (self._failures - 2), LONGEST_PAUSE_S) if self._failures > 1 else 0.0)
+            time.sleep(self._process.pause_s)
 
     def _is_answered(self, cursor: NamesCursor, queries: tuple[NameQuery, ...], line: _Line) -> bool:
         """Send a question, and take in each finding as it comes. Returns False if the process has ended."""
         started = set[NameQuery]()
         try:
-            process = self._running()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            pickle.dump(cursor.question(queries), process.stdin)
-            process.stdin.flush()
-            while not isinstance(answer := pickle.load(process.stdout), Done):
+            self._process.send(cursor.question(queries))
+            while not isinstance(answer := self._process.receive(), Done):
                 if isinstance(answer, LookUpStarted):
                     started.add(answer.query)
                 elif isinstance(answer, Finding):
                     started.discard(answer.query)
                     line.names = with_finding(line.names, answer)
             line.is_done = True
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+        except HelperEndedError:
             return False
         finally:
             self._postpone(cursor, started)
@@ -216,20 +198,6 @@ class Analysis:
             self._retry_at[cursor.path, query] = time.monotonic() + RETRY_S
         while len(self._retry_at) > LINES_MAX:
             self._retry_at.popitem(last=False)
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is not None:
-            self._end()
-        if self._process is None:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        return self._process
-
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            with suppress(OSError):
-                process.communicate()
 
 
 def with_finding(names: KnownNames, finding: Finding) -> KnownNames:

@@ -18,6 +18,7 @@ import jedi
 from jedi.api.environment import InterpreterEnvironment
 
 from fimlsp.languages.python.analysis.questions import Finding, Question
+from fimlsp.languages.python.checker.modules import installed_packages, source_folders
 from fimlsp.languages.python.names.known_names import NameKind, NameQuery
 
 _LEAVES_OPEN = re.compile(
@@ -127,33 +128,12 @@ def _is_function(name: object) -> bool:
     return getattr(getattr(name, "_name", None), "api_type", "") == "function"
 
 
-ENVIRONMENTS = (".venv", "venv")
-
-
 def search_path(path: Path | None, folders: Sequence[Path]) -> list[Path]:
     """The folders in which to search a module that the file at *path* imports, in order.
 
-    These are the folder around the file's package, the open *folders*, and their `src`. Then come the
-    packages of the environments in them, or else of this Python. No file in them is read.
+    These are folders of sources. Then come the packages of the environments in them, or else of this Python.
+    No file in them is read.
     """
-    sources = [*folders, *(folder / "src" for folder in folders)]
-    if path is not None:
-        sources.insert(0, above_package(path.parent))
+    sources = source_folders(path, folders)
     installed = [packages for folder in folders for packages in installed_packages(folder)]
     return [*dict.fromkeys([*sources, *(installed or [Path(entry) for entry in sys.path if entry])])]
-
-
-def above_package(folder: Path) -> Path:
-    """The innermost folder, *folder* or one around it, that is not a package."""
-    while (folder / "__init__.py").exists() and folder != folder.parent:
-        folder = folder.parent
-    return folder
-
-
-def installed_packages(folder: Path) -> Iterator[Path]:
-    """The folders of packages of the virtual environments in *folder*."""
-    for name in ENVIRONMENTS:
-        yield from sorted((folder / name).glob("lib/python3*/site-packages"))
-        windows = folder / name / "Lib" / "site-packages"
-        if windows.is_dir():
-            yield windows

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fimlsp.languages.python.analysis.questions import Done, Finding, LookUpStarted, Question
+from fimlsp.languages.python.helper_process import claim_pipes, set_memory_limit
 from fimlsp.languages.python.names.known_names import NameQuery
 
 LOOK_UP_S = 1.5
@@ -48,8 +49,9 @@ def serve(guard: Callable[[Question], None] = lambda _: None, trees: Path | None
 
     Parse trees are kept in the folder *trees*, by default jedi's own.
     """
-    source, sink = _claim_pipes()
-    _set_limits()
+    source, sink = claim_pipes()
+    _lower_priority()
+    set_memory_limit(LARGEST_BYTES)
     with suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):  # the client has ended
         _answer_all(source, sink, guard, trees)
 
@@ -106,17 +108,12 @@ def _interrupt(_: int, __: object) -> None:
     raise _TooLongError
 
 
-def _set_limits() -> None:
-    """Lower the priority of the process, and limit its memory."""
+def _lower_priority() -> None:
+    """Let all other processes go first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (LARGEST_BYTES, most))
 
 
 def _size_of_this_process() -> Callable[[], int]:
@@ -130,13 +127,6 @@ def _size_of_this_process() -> Callable[[], int]:
         return lambda: 0
     page = os.sysconf("SC_PAGE_SIZE")
     return lambda: page * int(os.pread(sizes, 100, 0).split()[1])
-
-
-def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for the client alone; all other output goes to the error stream."""
-    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return source, sink
 
 
 if __name__ == "__main__":

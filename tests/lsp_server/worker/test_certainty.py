@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import SimpleNamespace
 
 import pytest
 
@@ -159,6 +160,30 @@ def test_one_line_is_one_line_and_a_bracket_is_not_left(marked, text, limits, ke
     found = within_limits([middle((text, -1.0))], Limits(**limits), start, PYTHON_POLICY)
     assert [beginning.text.decode() for beginning in found] == ([] if kept is None else [kept])
     assert all(beginning.complete is complete for beginning in found)
+
+
+TYPES = [
+    ("total + price", 7, "total"),
+    ("total + price", 12, "total"),
+    ("total", 3, None),
+    (None, 0, "total + price"),
+]
+"""The text of which the checker finds a fault, the length up to which it may be right, and the shown text."""
+
+
+@pytest.mark.parametrize(("wrong", "sound", "shown"), TYPES)
+def test_a_text_with_a_fault_of_types_is_cut(wrong, sound, shown):
+    left, right, start = split("price = total = 1\nx = <|>\n")
+    texts = []
+
+    def last_sound(text):
+        texts.append(text.decode())
+        return sound if wrong is not None and wrong.startswith(text.decode()) and len(text) > sound else None
+
+    limits, types = Limits(confidence=0.5), SimpleNamespace(last_sound=last_sound)
+    sure = confident_part(middle(*TOTAL), left, right, start, ESTIMATE, limits, PYTHON_POLICY, types=types)
+    assert (sure and sure.inserted.decode()) == shown
+    assert len(texts) == len(set(texts))
 
 
 def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():

@@ -1,0 +1,205 @@
+"""The process of the checker: copies modules, asks ty, and answers one question after the other.
+
+It holds ty and its folder, and ends both with itself. A client starts it again when it has ended.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from fimlsp.languages.python.checker.faults import TypeFault, first_fault
+from fimlsp.languages.python.checker.modules import (
+    UNTITLED,
+    ModuleCopies,
+    Name,
+    above_package,
+    imported_modules,
+    installed_packages,
+    source_folders,
+)
+from fimlsp.languages.python.checker.ty_server import Diagnostic, TyError, TyServer
+from fimlsp.languages.python.helper_process import claim_pipes, set_memory_limit
+
+MOST_BYTES = 300_000
+"""The largest file that is checked."""
+
+GROWN_BYTES = 400_000_000
+"""The size from which ty is started anew after a question."""
+
+LARGEST_BYTES = 2_000_000_000
+"""The limit of the address spaces of the process and of ty, where the system can set one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPlace:
+    """A place between *left* and *right* in the file at *path*; None for a buffer without one.
+
+    *folders* and *excluded* decide about the files that may be read. *version* is that of Python.
+    """
+
+    path: Path | None
+    folders: tuple[Path, ...]
+    excluded: tuple[str, ...]
+    version: tuple[int, int]
+    left: bytes
+    right: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CheckQuestion:
+    """A question about *texts* at a *place*; without texts it only prepares the place.
+
+    Then it also compares the copied modules with the disk. *opened* are the documents that an editor has
+    opened, changed or (None) closed since the last question.
+    """
+
+    place: CheckedPlace
+    texts: tuple[bytes, ...] = ()
+    opened: tuple[tuple[Path, bytes | None], ...] = ()
+
+
+CheckAnswer = tuple[TypeFault | None, ...]
+"""The first fault of each text of a question."""
+
+Reader = Callable[[CheckedPlace], Callable[[Path], bytes | None]]
+"""Returns, for a place, the function that reads a file; it returns None for one that may not be read."""
+
+
+@dataclass(slots=True)
+class _Project:
+    """ty with the copies of modules for one search path and version."""
+
+    key: object
+    scratch: TemporaryDirectory[str]
+    ty: TyServer
+    copies: ModuleCopies
+    imports: tuple[Name, ...] = ()
+
+    def end(self) -> None:
+        self.ty.end()
+        self.scratch.cleanup()
+
+
+@dataclass(slots=True)
+class TypeChecker:
+    """Answers questions with the *program* ty; *reader* decides about the files that may be read."""
+
+    program: str
+    reader: Reader
+    _project: _Project | None = None
+    _opened: dict[Path, bytes] = field(default_factory=dict)
+
+    def answer(self, question: CheckQuestion) -> CheckAnswer:
+        """The first fault of each text of *question*.
+
+        Raises:
+            OSError, TyError: ty has ended; the next question starts it anew.
+        """
+        for path, text in question.opened:
+            if text is None:
+                self._opened.pop(path, None)
+            else:
+                self._opened[path] = text
+        try:
+            return self._answer(question.place, question.texts)
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """End ty and remove its folder."""
+        project, self._project = self._project, None
+        if project is not None:
+            project.end()
+
+    def _answer(self, place: CheckedPlace, texts: tuple[bytes, ...]) -> CheckAnswer:
+        project = self._project_of(place)
+        document = _document_name(place.path)
+        if not texts:
+            project.imports = ()  # so that all copies are compared with the disk
+            self._diagnostics(project, document, place, b"")
+        faults = [self._fault(project, document, place, text) for text in texts]
+        if project.ty.size > GROWN_BYTES:
+            self.end()
+        return tuple(faults)
+
+    def _fault(self, project: _Project, document: Name, place: CheckedPlace, text: bytes) -> TypeFault | None:
+        """The first fault of *text*.
+
+        Only if there seems to be one, the place is also checked without *text*.
+        """
+        found = self._diagnostics(project, document, place, text)
+        if first_fault(place.left, text, place.right, found) is None:
+            return None
+        before = self._diagnostics(project, document, place, b"")
+        return first_fault(place.left, text, place.right, found, before)
+
+    def _project_of(self, place: CheckedPlace) -> _Project:
+        packages = (packages for folder in place.folders for packages in installed_packages(folder))
+        roots = (*source_folders(place.path, place.folders), *packages)
+        key = roots, place.folders, place.excluded, place.version
+        if self._project is None or self._project.key != key:
+            self.end()
+            scratch = TemporaryDirectory(prefix="fimlsp-types-", ignore_cleanup_errors=True)
+            try:
+                ty = TyServer(self.program, Path(scratch.name).resolve(), place.version)
+            except BaseException:
+                scratch.cleanup()
+                raise
+            read = self.reader(place)
+            copies = ModuleCopies(ty.modules, roots, lambda path: self._opened.get(path) or read(path))
+            self._project = _Project(key, scratch, ty, copies)
+        return self._project
+
+    def _diagnostics(
+        self, project: _Project, document: Name, place: CheckedPlace, text: bytes
+    ) -> list[Diagnostic]:
+        data = place.left + text + place.right
+        imports = tuple(imported_modules(data, document[:-1]))
+        if imports != project.imports:
+            project.ty.announce(project.copies.update(document, imports))
+            project.imports = imports
+        ending = ".pyi" if place.path is not None and place.path.suffix == ".pyi" else ".py"
+        path, changes = project.copies.place(document, ending)
+        project.ty.announce(changes)
+        return project.ty.diagnostics(path, data.decode())
+
+
+def _document_name(path: Path | None) -> Name:
+    """The name of the module at *path* within its outermost package."""
+    if path is None:
+        return (UNTITLED,)
+    return path.relative_to(above_package(path.parent)).with_suffix("").parts
+
+
+def serve(program: str, reader: Reader) -> None:
+    """Answer the questions of standard input up to its end; see `TypeChecker`.
+
+    A question about a text that is not UTF-8, or that ends ty, has the answer None.
+    """
+    source, sink = claim_pipes()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    set_memory_limit(LARGEST_BYTES)
+    checker = TypeChecker(program, reader)
+    try:
+        _answer_all(checker, source, sink)
+    finally:
+        checker.end()
+
+
+def _answer_all(checker: TypeChecker, source: BinaryIO, sink: BinaryIO) -> None:
+    with suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):  # the client has ended
+        while True:
+            question: CheckQuestion = pickle.load(source)
+            answer: CheckAnswer | None = None
+            with suppress(OSError, TyError, UnicodeDecodeError, ValueError):
+                answer = checker.answer(question)
+            pickle.dump(answer, sink)
+            sink.flush()

@@ -1,0 +1,231 @@
+"""A process of the type checker ty, used as a language server: sets a text and returns its diagnostics.
+
+ty gets a folder of copies (`modules.py`), an empty environment and nothing of the user's settings, so it runs
+nothing and depends on nothing else. It is a beta; `pyproject.toml` pins its version.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+
+from fimlsp.languages.python.checker.modules import Change
+
+MOST_S = 3.0
+"""Processor seconds after which a question ends the process; seconds where the system reports no others."""
+
+WATCH_S = 0.25
+"""Seconds between two looks at the processor time."""
+
+LONGEST_MESSAGE = 20_000_000
+
+_EVENTS = {"made": 1, "changed": 2, "removed": 3}
+_PYTHONS = {"posix": ("lib", "python3.11", "site-packages"), "nt": ("Lib", "site-packages")}
+
+
+class TyError(Exception):
+    """ty has ended, or answers with an error."""
+
+
+class Diagnostic(NamedTuple):
+    """A diagnostic: its *code*, its *message*, and the lines and columns (in bytes) of its two ends."""
+
+    code: str
+    message: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+class TyServer:
+    """ty for texts of one Python *version* in *folder*, an existing folder that it may fill.
+
+    Its modules are in `modules`, an empty folder below it.
+
+    Raises:
+        OSError: the program is not there or does not start.
+        TyError: it ends at once.
+    """
+
+    def __init__(self, program: str, folder: Path, version: tuple[int, int]) -> None:
+        self.modules = folder / "modules"
+        self.modules.mkdir()
+        self._ids = 0
+        self._version = 0
+        self._open: Path | None = None
+        self._started: float | None = None
+        self._process = subprocess.Popen(
+            [program, "server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self.modules,
+            env=_environment(folder),
+        )
+        self._used = _processor_seconds(self._process.pid)
+        Thread(target=self._watch, name="ty", daemon=True).start()
+        try:
+            self._request("initialize", _initialization(self.modules, _without_packages(folder), version))
+            self._notify("initialized", {})
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def size(self) -> int:
+        """The memory of the process in bytes; 0 if the system does not report it."""
+        with suppress(OSError, ValueError, IndexError):
+            pages = Path(f"/proc/{self._process.pid}/statm").read_bytes().split()[1]
+            return os.sysconf("SC_PAGE_SIZE") * int(pages)
+        return 0
+
+    def announce(self, changes: Iterable[Change]) -> None:
+        """Report *changes* of files below `modules`."""
+        events = [{"uri": change.path.as_uri(), "type": _EVENTS[change.kind]} for change in changes]
+        if events:
+            self._notify("workspace/didChangeWatchedFiles", {"changes": events})
+
+    def diagnostics(self, path: Path, text: str) -> list[Diagnostic]:
+        """The diagnostics of *text* as the content of the file at *path*, which exists.
+
+        Raises:
+            TyError: ty has ended, for example as it took too long.
+        """
+        self._version += 1
+        uri = path.as_uri()
+        if path != self._open:
+            if self._open is not None:
+                self._notify("textDocument/didClose", {"textDocument": {"uri": self._open.as_uri()}})
+            self._open = path
+            document = {"uri": uri, "languageId": "python", "version": self._version, "text": text}
+            self._notify("textDocument/didOpen", {"textDocument": document})
+        else:
+            document = {"uri": uri, "version": self._version}
+            self._notify(
+                "textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]}
+            )
+        report = self._request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+        return [_diagnostic(item) for item in report.get("items", []) if "code" in item]
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        with suppress(OSError, ValueError):
+            self._process.communicate()
+
+    def _watch(self) -> None:
+        """End the process if an answer takes too long."""
+        while self._process.poll() is None:
+            time.sleep(WATCH_S)
+            started = self._started
+            if started is not None and self._used() - started > MOST_S:
+                self._process.kill()
+
+    def _notify(self, method: str, params: Mapping[str, object]) -> None:
+        self._send({"method": method, "params": params})
+
+    def _request(self, method: str, params: Mapping[str, object]) -> Any:  # noqa: ANN401 - any JSON value
+        self._ids += 1
+        self._started = self._used()
+        try:
+            self._send({"id": self._ids, "method": method, "params": params})
+            while True:
+                message = self._receive()
+                if "method" in message and "id" in message:  # it requests something of the client
+                    self._send({"id": message["id"], "result": None})
+                elif message.get("id") == self._ids:
+                    break
+        finally:
+            self._started = None
+        if "error" in message:
+            raise TyError(f"ty refuses {method}: {message['error']}")
+        return message.get("result") or {}
+
+    def _send(self, message: Mapping[str, object]) -> None:
+        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
+            self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise TyError("ty has ended") from error
+
+    def _receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        size = 0
+        while (line := self._process.stdout.readline(1_000)) not in (b"\r\n", b""):
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                size = int(value)
+        if not 0 < size <= LONGEST_MESSAGE:
+            raise TyError("ty has ended")
+        message = json.loads(self._process.stdout.read(size) or b"null")
+        if not isinstance(message, dict):
+            raise TyError("ty has ended")
+        return message
+
+
+def _initialization(modules: Path, environment: Path, version: tuple[int, int]) -> dict[str, object]:
+    python = {
+        "python": str(environment),
+        "python-version": "{}.{}".format(*version),
+        "root": [str(modules)],
+    }
+    return {
+        "processId": None,
+        "rootUri": None,
+        "workspaceFolders": [{"uri": modules.as_uri(), "name": "modules"}],
+        "capabilities": {
+            "general": {"positionEncodings": ["utf-8"]},
+            "textDocument": {"diagnostic": {"dynamicRegistration": False}},
+        },
+        "initializationOptions": {
+            "configuration": {"environment": python},
+            "diagnosticMode": "openFilesOnly",
+            "untrustedWorkspace": True,
+        },
+    }
+
+
+def _without_packages(folder: Path) -> Path:
+    """A new environment in *folder* without packages; else ty would search for one."""
+    environment = folder / "environment"
+    environment.joinpath(*_PYTHONS[os.name]).mkdir(parents=True)
+    (environment / "pyvenv.cfg").write_text(f"home = {environment / 'bin'}\n", encoding="utf-8")
+    return environment
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The variables of the process: none of the user's, so that ty finds no settings and no programs."""
+    homes = "HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "TEMP"
+    needed = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+    return {**needed, **dict.fromkeys(homes, str(folder)), "PATH": "", "TY_MAX_PARALLELISM": "1"}
+
+
+def _diagnostic(item: Mapping[str, Any]) -> Diagnostic:
+    start, end = ((item["range"][at]["line"], item["range"][at]["character"]) for at in ("start", "end"))
+    return Diagnostic(str(item["code"]), str(item["message"]).partition("\n")[0], start, end)
+
+
+def _processor_seconds(pid: int) -> Callable[[], float]:
+    """A function that returns the processor seconds of a process; those of the clock if none are reported."""
+    if not sys.platform.startswith("linux"):
+        return time.monotonic
+    state = Path(f"/proc/{pid}/stat")
+    tick = os.sysconf("SC_CLK_TCK")
+
+    def used() -> float:
+        try:
+            fields = state.read_bytes().rpartition(b")")[2].split()
+        except OSError:  # it has ended
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / tick
+
+    return used

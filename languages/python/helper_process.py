@@ -1,0 +1,109 @@
+"""Processes of our own that answer questions about code: both ends of their pipes, restarts and limits.
+
+Questions and answers are pickled, as both ends are the same program.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import BinaryIO
+
+LONGEST_PAUSE_S = 60.0
+"""Most seconds between the end of a process and the start of the next."""
+
+
+class HelperEndedError(Exception):
+    """The process has ended, or wrote something else than an answer."""
+
+
+class HelperProcess:
+    """A process that *command* starts with the first question, and again after it has ended."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self.failures = 0
+
+    @property
+    def pause_s(self) -> float:
+        """Seconds to wait before the next question: after the second failure in a row, ever longer."""
+        return min(2.0 ** (self.failures - 2), LONGEST_PAUSE_S) if self.failures > 1 else 0.0
+
+    def is_running(self) -> bool:
+        """True if the process of the last question is there to answer the next one."""
+        return self._process is not None and self._process.poll() is None
+
+    def send(self, question: object) -> None:
+        """Send *question*.
+
+        Raises:
+            HelperEndedError: the process has ended.
+        """
+        try:
+            process = self._running()
+            assert process.stdin is not None
+            pickle.dump(question, process.stdin)
+            process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise HelperEndedError from error
+
+    def receive(self) -> object:
+        """The next answer. Blocks.
+
+        Raises:
+            HelperEndedError: the process has ended.
+        """
+        try:
+            process = self._running()
+            assert process.stdout is not None
+            answer: object = pickle.load(process.stdout)
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
+            raise HelperEndedError from error
+        return answer
+
+    def end(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with suppress(OSError):
+                process.communicate()
+
+    def kill(self) -> None:
+        """End the process without waiting, from any thread."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self.end()
+        if self._process is None:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return self._process
+
+
+def command_of(module: str, function: str) -> tuple[str, ...]:
+    """The command of a process that runs *function* of *module*, and imports nothing from its own folder."""
+    code = f"import sys; sys.path = [p for p in sys.path if p]; from {module} import {function}; {function}()"
+    return sys.executable, "-c", code
+
+
+def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for the client alone; all other output goes to the error stream."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return source, sink
+
+
+def set_memory_limit(most: int) -> None:
+    """Limit the address spaces of this process and of those that it starts to *most* bytes, if possible."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))

@@ -1,0 +1,104 @@
+"""The faults that a type checker finds in suggestions of Python documents, in another process.
+
+A file is prepared while it is edited, so that a text takes 5 ms for each 100 lines. A request waits at most
+`WAIT_S` for all its answers. Without them, its texts count as right.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fimlsp.languages.python.checker.client import Checker
+from fimlsp.languages.python.checker.process import CheckedPlace
+from fimlsp.lsp_server.messages import Workspace
+from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND
+from fimlsp.lsp_server.workspace_files import exclusions
+
+WAIT_S = 0.15
+"""Seconds that all texts of a request wait for the checker."""
+
+PREPARE_S = 2.0
+"""Seconds between two preparations of a file."""
+
+QUESTIONS_MAX = 6
+"""Texts of a request that are checked one after the other."""
+
+
+@dataclass(slots=True)
+class TypesAtCursor:
+    """The checks of texts at one cursor; *held* describes the first fault, once there is one."""
+
+    checker: Checker
+    place: CheckedPlace
+    opened: Mapping[Path, bytes]
+    held: str | None = None
+    _seconds_left: float = WAIT_S
+    _questions_left: int = QUESTIONS_MAX
+    _known: dict[bytes, int | None] = field(default_factory=dict)
+
+    def fault_ends(self, texts: Iterable[bytes]) -> Sequence[int | None]:
+        """For each of *texts*, the end of the part that has its first fault; None without a known fault."""
+        wanted = [*texts]
+        new = [text for text in dict.fromkeys(wanted) if text not in self._known]
+        if new and self._questions_left > 0 and self._seconds_left > 0:
+            self._questions_left -= 1
+            started = time.monotonic()
+            faults = self.checker.faults(self.place, new, self.opened, self._seconds_left) or ()
+            self._seconds_left -= time.monotonic() - started
+            for text, fault in zip(new, faults, strict=False):
+                self._known[text] = None if fault is None else fault.end
+                if fault is not None and self.held is None:
+                    self.held = fault.words
+        return [self._known.get(text) for text in wanted]
+
+    def last_sound(self, text: bytes) -> int | None:
+        """The length up to which beginnings of *text* may be right; None if no fault is known."""
+        end = self.fault_ends([text])[0]
+        return None if end is None else end - 1
+
+
+class TypeChecks:
+    """The type checks of all clients; *checker* makes them."""
+
+    def __init__(self, checker: Checker | None = None) -> None:
+        self.checker = Checker(CHECKER_COMMAND) if checker is None else checker
+        self._workspaces: dict[int, Workspace] = {}
+        self._prepared: tuple[int, Path | None] | None = None
+        self._prepared_at = 0.0
+
+    def enter(self, workspace: Workspace) -> None:
+        """Set the files that may be read for a client."""
+        self._workspaces[workspace.client] = workspace
+        self._prepared = None
+
+    def leave(self, client: int) -> None:
+        """Drop everything of a client."""
+        self._workspaces.pop(client, None)
+
+    def at(
+        self,
+        client: int,
+        path: Path | None,
+        version: tuple[int, int],
+        around: tuple[bytes, bytes],
+        opened: Mapping[Path, bytes],
+    ) -> TypesAtCursor:
+        """The checks at a cursor in the file at *path*, with the texts *around* it.
+
+        *version* is that of Python, *opened* are the client's other documents. Does nothing yet.
+        """
+        workspace = self._workspaces.get(client, Workspace(client, (), ()))
+        excluded = exclusions(workspace.exclude)
+        readable = {other: text for other, text in opened.items() if not excluded.has(other)}
+        place = CheckedPlace(path, tuple(map(Path, workspace.folders)), workspace.exclude, version, *around)
+        return TypesAtCursor(self.checker, place, readable)
+
+    def prepare(self, client: int, here: TypesAtCursor) -> None:
+        """Start to read all that texts *here* depend on, unless that was done a moment ago."""
+        file, now = (client, here.place.path), time.monotonic()
+        if file != self._prepared or now > self._prepared_at + PREPARE_S:
+            self._prepared, self._prepared_at = file, now
+            self.checker.prepare(here.place, here.opened)
