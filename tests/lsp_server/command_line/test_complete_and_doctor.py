@@ -117,13 +117,14 @@ def test_doctor(monkeypatch, model, code, said):
         assert words in result.stdout
 
 
-def test_doctor_tells_that_names_are_not_found(monkeypatch):
+@pytest.mark.parametrize(("command", "check"), [("GUARDED_COMMAND", "names"), ("CHECKER_COMMAND", "types")])
+def test_doctor_tells_that_names_or_faults_are_not_found(monkeypatch, command, check):
     monkeypatch.setattr(doctor_command, "find_device", lambda _: "")
-    monkeypatch.setattr(doctor_command, "GUARDED_COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
-    monkeypatch.setattr(doctor_command, "NAMES_S", 0.5)
+    monkeypatch.setattr(doctor_command, command, (sys.executable, "-c", "raise SystemExit(1)"))
+    monkeypatch.setattr(doctor_command, "NAMES_S", 0.5 if check == "names" else HANG_GUARD_S)
     result = run("doctor")
     assert result.exit_code == 1, result.output
-    assert "failed names: " in result.stdout
+    assert f"failed {check}: " in result.stdout
     assert "ok     next completion: " in result.stdout
 
 
