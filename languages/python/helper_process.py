@@ -58,9 +58,10 @@ class HelperProcess:
         Raises:
             HelperEndedError: the process has ended.
         """
+        process = self._process
+        if process is None or process.stdout is None:
+            raise HelperEndedError
         try:
-            process = self._running()
-            assert process.stdout is not None
             answer: object = pickle.load(process.stdout)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
             raise HelperEndedError from error

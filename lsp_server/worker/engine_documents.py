@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.questions import MOST_BYTES as MOST_ANALYSED
+from fimlsp.languages.python.checker.process import MOST_BYTES as MOST_CHECKED
 from fimlsp.lexing.interruption import Interrupted
 from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
@@ -147,9 +148,10 @@ class EngineDocuments:
         return self._names.at(document, entry.path, *self.around(document, offset))
 
     def types_at(self, document: DocumentId, offset: int) -> TypesAtCursor | None:
-        """The checks of types at *offset* of an open document; None in other languages than Python."""
+        """The checks of types at *offset* of an open document; None in large ones and other languages."""
         entry = self._entries[document]
-        if self._types is None or not isinstance(entry.grammar, Python):
+        is_small = len(entry.data) <= MOST_CHECKED
+        if self._types is None or not is_small or not isinstance(entry.grammar, Python):
             return None
         opened = {
             other.path: other.data

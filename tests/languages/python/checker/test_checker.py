@@ -209,6 +209,7 @@ BROKEN = [
     fake("sys.exit(3)"),
     fake("print('no answer')"),
     fake("ask(); tell(None); ask(); sys.exit(3)"),
+    fake("ask(); tell(())"),
     fake("while True: ask(); tell(None)"),
     fake("while True: ask(); tell('nonsense')"),
 ]
