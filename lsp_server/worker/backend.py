@@ -267,7 +267,7 @@ class Backend:
         if request.limits.confidence and self._is_untrained(entry):
             return Completion(reason=PYTHON_ONLY, final=True)
         names = self.documents.names_at(request.document, request.offset)
-        types = self.documents.types_at(request.document, request.offset)
+        types = self.documents.types_at(request.document, request.offset, request.limits.deadline_ms)
         try:
             with interruptible(should_stop):
                 job = self._job(self._model, request, entry, names, types)

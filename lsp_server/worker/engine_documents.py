@@ -137,7 +137,7 @@ class EngineDocuments:
         """Start to look up the names at *offset*, the expected cursor, and to prepare the check of types."""
         if self._names is not None and len(entry.data) <= MOST_ANALYSED and entry.is_python:
             self._names.look_up(document, entry.path, *self.around(document, offset))
-        if self._types is not None and (types := self.types_at(document, offset)) is not None:
+        if self._types is not None and (types := self.types_at(document, offset, 0)) is not None:
             self._types.prepare(document.client, types)
 
     def names_at(self, document: DocumentId, offset: int) -> NamesAtCursor | None:
@@ -147,8 +147,11 @@ class EngineDocuments:
             return None
         return self._names.at(document, entry.path, *self.around(document, offset))
 
-    def types_at(self, document: DocumentId, offset: int) -> TypesAtCursor | None:
-        """The checks of types at *offset* of an open document; None in large ones and other languages."""
+    def types_at(self, document: DocumentId, offset: int, deadline_ms: int) -> TypesAtCursor | None:
+        """The checks of types at *offset* of an open document; None in large ones and other languages.
+
+        *deadline_ms* is the time limit of the request; 0 if there is none yet.
+        """
         entry = self._entries[document]
         is_small = len(entry.data) <= MOST_CHECKED
         if self._types is None or not is_small or not isinstance(entry.grammar, Python):
@@ -159,7 +162,7 @@ class EngineDocuments:
             if other.path is not None and other.is_python and not other.is_cell
         }
         around = self.around(document, offset)
-        return self._types.at(document.client, entry.path, entry.grammar.version, around, opened)
+        return self._types.at(document.client, entry.path, entry.grammar.version, around, opened, deadline_ms)
 
     def others(self, name: DocumentId) -> list[DocumentEntry]:
         """The other documents of the same client, the most recently used first."""

@@ -1,7 +1,7 @@
 """The faults that a type checker finds in suggestions of Python documents, in another process.
 
-A file is prepared while it is edited, so that a text takes 5 ms for each 100 lines. A request waits at most
-`WAIT_S` for all its answers. Without them, its texts count as right.
+A file is prepared while it is edited, so that a text takes 5 ms for each 100 lines. A request waits at most a
+share of its time limit for all its answers. Without them, its texts count as right.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fimlsp.lsp_server.messages import Workspace
 from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND
 from fimlsp.lsp_server.workspace_files import exclusions
 
-WAIT_S = 0.15
-"""Seconds that all texts of a request wait for the checker."""
+DEADLINE_SHARE = 0.1
+"""The share of its time limit that a request waits for the checker."""
 
 PREPARE_S = 2.0
 """Seconds between two preparations of a file."""
@@ -29,13 +29,16 @@ QUESTIONS_MAX = 6
 
 @dataclass(slots=True)
 class TypesAtCursor:
-    """The checks of texts at one cursor; *held* describes the first fault, once there is one."""
+    """The checks of texts at one cursor, which take at most *seconds_left* together.
+
+    *opened* are the other documents. *held* describes the first fault, once there is one.
+    """
 
     checker: Checker
     place: CheckedPlace
     opened: Mapping[Path, bytes]
+    seconds_left: float
     held: str | None = None
-    _seconds_left: float = WAIT_S
     _questions_left: int = QUESTIONS_MAX
     _known: dict[bytes, int | None] = field(default_factory=dict)
 
@@ -43,11 +46,11 @@ class TypesAtCursor:
         """For each of *texts*, the end of the part that has its first fault; None without a known fault."""
         wanted = [*texts]
         new = [text for text in dict.fromkeys(wanted) if text not in self._known]
-        if new and self._questions_left > 0 and self._seconds_left > 0:
+        if new and self._questions_left > 0 and self.seconds_left > 0:
             self._questions_left -= 1
             started = time.monotonic()
-            faults = self.checker.faults(self.place, new, self.opened, self._seconds_left) or ()
-            self._seconds_left -= time.monotonic() - started
+            faults = self.checker.faults(self.place, new, self.opened, self.seconds_left) or ()
+            self.seconds_left -= time.monotonic() - started
             for text, fault in zip(new, faults, strict=False):
                 self._known[text] = None if fault is None else fault.end
                 if fault is not None and self.held is None:
@@ -85,16 +88,18 @@ class TypeChecks:
         version: tuple[int, int],
         around: tuple[bytes, bytes],
         opened: Mapping[Path, bytes],
+        deadline_ms: int,
     ) -> TypesAtCursor:
-        """The checks at a cursor in the file at *path*, with the texts *around* it.
+        """The checks at a cursor in the file at *path*, with the texts *around* it. Does nothing yet.
 
-        *version* is that of Python, *opened* are the client's other documents. Does nothing yet.
+        *version* is that of Python, *opened* are the client's other documents, *deadline_ms* limits the time
+        of the request.
         """
         workspace = self._workspaces.get(client, Workspace(client, (), ()))
         excluded = exclusions(workspace.exclude)
         readable = {other: text for other, text in opened.items() if not excluded.has(other)}
         place = CheckedPlace(path, tuple(map(Path, workspace.folders)), workspace.exclude, version, *around)
-        return TypesAtCursor(self.checker, place, readable)
+        return TypesAtCursor(self.checker, place, readable, DEADLINE_SHARE * deadline_ms / 1000)
 
     def prepare(self, client: int, here: TypesAtCursor) -> None:
         """Start to read all that texts *here* depend on, unless that was done a moment ago."""

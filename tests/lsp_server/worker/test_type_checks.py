@@ -84,7 +84,9 @@ def test_a_hostile_workspace_is_read_and_not_run(tmp_path, checks, monkeypatch):
     (folder / "device.py").symlink_to("/dev/zero")
     (folder / "loop").symlink_to(folder, target_is_directory=True)
     checks.enter(Workspace(1, (str(folder),), ("**/hidden.py",)))
-    here = checks.at(1, folder / "main.py", (3, 11), (LEFT, b"\n"), {folder / "hidden.py": b"secret = 1\n"})
+    here = checks.at(
+        1, folder / "main.py", (3, 11), (LEFT, b"\n"), {folder / "hidden.py": b"secret = 1\n"}, 0
+    )
     assert here.opened == {}
     unknown = [b"hidden.a", b"large.a", b"pipe.a", b"link.a", b"device.a", b"loop.a"]
     assert known(checks, here, *unknown) == [False] * len(unknown)
@@ -98,10 +100,10 @@ def test_only_the_workspace_is_read(tmp_path, checks):
     inside = tmp_path / "inside"
     checks.enter(Workspace(1, (str(inside),), ()))
     left = b"import own, other\ny = "
-    here = checks.at(1, inside / "main.py", (3, 11), (left, b"\n"), {})
+    here = checks.at(1, inside / "main.py", (3, 11), (left, b"\n"), {}, 0)
     assert known(checks, here, b"own.y", b"other.y", b"own.x") == [True, False, False]
     checks.leave(1)
-    here = checks.at(1, inside / "main.py", (3, 11), (left, b"\n"), {})
+    here = checks.at(1, inside / "main.py", (3, 11), (left, b"\n"), {}, 0)
     assert known(checks, here, b"own.y", b"own.x") == [False, False]
 
 
@@ -142,7 +144,7 @@ def test_a_place_is_prepared_from_time_to_time(monkeypatch):
 
 def test_questions_are_few_and_answers_are_kept():
     checker = ScriptedChecker()
-    types = TypesAtCursor(checker, SimpleNamespace(), {})
+    types = TypesAtCursor(checker, SimpleNamespace(), {}, 1.0)
     assert types.fault_ends([b"a wrong", b"b", b"a wrong"]) == [7, None, 7]
     assert types.last_sound(b"a wrong") == 6
     assert checker.asked == [b"a wrong", b"b"]
@@ -150,7 +152,9 @@ def test_questions_are_few_and_answers_are_kept():
     for number in range(2 * QUESTIONS_MAX):
         types.last_sound(b"text %d" % number)
     assert len(checker.asked) == 1 + QUESTIONS_MAX
-    assert TypesAtCursor(ScriptedChecker(answers=False), SimpleNamespace(), {}).last_sound(b"wrong") is None
+    assert (
+        TypesAtCursor(ScriptedChecker(answers=False), SimpleNamespace(), {}, 1.0).last_sound(b"wrong") is None
+    )
 
 
 def test_texts_with_a_fault_come_last():
@@ -158,6 +162,6 @@ def test_texts_with_a_fault_come_last():
         Middle(text, True, 1, 0, False, "end", -1.0, 0.0, 0.0) for text in (b"wrong", b"right", b"also")
     ]
     start = Engine(python()).document(b"x = \n").middle(4, 4).start
-    types = TypesAtCursor(ScriptedChecker(), SimpleNamespace(), {})
+    types = TypesAtCursor(ScriptedChecker(), SimpleNamespace(), {}, 1.0)
     made = to_completion(middles, (), b"x = ", b"\n", start, PYTHON_POLICY, types)
     assert made.texts == ("right", "also", "wrong")
