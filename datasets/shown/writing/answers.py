@@ -35,8 +35,11 @@ class Answer:
     written: int
 
     @classmethod
-    def of(cls, place: Place, step: Step, reply: Reply, newline: str) -> Answer:
-        """The answer *reply* at *place* in the document of *step*, with the verdict on it."""
+    def of(cls, place: Place, step: Step, reply: Reply, newline: str, types: bool | None = None) -> Answer:
+        """The answer *reply* at *place* in the document of *step*, with the verdict on it.
+
+        *types* is that of a type checker.
+        """
         text = reply.texts[0] if reply.texts else None
         verdict = None if text is None else _verdict(place, step, _with_line_feeds(text), reply.closing)
         truth = place.truth or ""
@@ -53,7 +56,7 @@ class Answer:
                 verdict=verdict,
                 closing=reply.closing,
             ),
-            faults=None if text is None else Faults.of(place, step.left, text, step.right, newline),
+            faults=None if text is None else Faults.of(place, step.left, text, step.right, newline, types),
             written=_written(truth, place.stop, verdict),
         )
 
@@ -131,8 +134,11 @@ class Summary:
             exact=mean(verdict.exact for verdict in verdicts) if verdicts else None,
             begins=mean(verdict.begins and verdict.agreed > 0 for verdict in verdicts) if verdicts else None,
             saved=sum(verdict.saved for verdict in verdicts) / written if written else None,
-            faults={
-                field: mean(bool(getattr(fault, field)) for fault in faults) if faults else None
-                for field in FAULTS
-            },
+            faults={field: _share([getattr(fault, field) for fault in faults]) for field in FAULTS},
         )
+
+
+def _share(verdicts: Sequence[bool | None]) -> float | None:
+    """The share of true *verdicts* among the known ones."""
+    known = [verdict for verdict in verdicts if verdict is not None]
+    return mean(known) if known else None

@@ -1,7 +1,4 @@
-"""The faults of a text at a place of writing that need no model to see.
-
-A checker's verdict on the joined text would be one more field of `Faults` and one more entry of `FAULTS`.
-"""
+"""The faults of a text at a place of writing that need no model to see, and its faults of types."""
 
 from __future__ import annotations
 
@@ -11,8 +8,14 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
+
+from ty import find_ty_bin
 
 from fimlsp.datasets.shown.writing.places import Place, first_line
+from fimlsp.languages.python.checker.process import CheckedPlace, CheckQuestion, TypeChecker
+from fimlsp.languages.python.checker.ty_server import TyError
+from fimlsp.languages.python.versions import DEFAULT_VERSION
 
 DOUBLED_MIN = 4
 """Characters that count as doubled if a text ends with them and they follow as well."""
@@ -22,6 +25,7 @@ FAULTS: Mapping[str, str] = {
     "unreachable": "unreachable",
     "brings_back": "deleted text back",
     "line_ends": "wrong line ends",
+    "types": "faults of types",
 }
 """The faults by their fields, with their names; each is a column of the report."""
 
@@ -39,16 +43,23 @@ class Faults:
         unreachable: one of its statements follows a jump in the same block.
         brings_back: it starts with text that was deleted a moment ago, or completes the line to it.
         line_ends: it has other line ends than the document.
+        types: a type checker finds a fault in it; None if it was not checked.
     """
 
     doubled: bool
     unreachable: bool
     brings_back: bool
     line_ends: bool
+    types: bool | None = None
 
     @classmethod
-    def of(cls, place: Place, left: str, text: str, right: str, newline: str) -> Faults:
-        """The faults of *text* at *place* between *left* and *right*; *newline* ends its lines."""
+    def of(
+        cls, place: Place, left: str, text: str, right: str, newline: str, types: bool | None = None
+    ) -> Faults:
+        """The faults of *text* at *place* between *left* and *right*; *newline* ends its lines.
+
+        *types* is the verdict of a type checker.
+        """
         line_ends = any(end != newline for end in _LINE_END.findall(text))
         text = _LINE_END.sub("\n", text)
         truth = place.truth or ""
@@ -57,7 +68,36 @@ class Faults:
             unreachable=_unreachable(left, text, right) and not _unreachable(left, truth, right),
             brings_back=any(_brings_back(left, text, truth, deleted) for deleted in place.deleted),
             line_ends=line_ends,
+            types=types,
         )
+
+
+class TypeVerdicts:
+    """The verdicts of the server's type checker on texts in the project in *folder*."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._checker = TypeChecker(find_ty_bin(), lambda _: _source)
+
+    def has_fault(self, path: Path, left: str, text: str, right: str) -> bool | None:
+        """True if *text* has a fault between *left* and *right* in the file at *path*; None if not known."""
+        around = left.encode(), right.encode()
+        place = CheckedPlace(path.resolve(), (self._folder,), (), DEFAULT_VERSION, *around)
+        try:
+            return self._checker.answer(CheckQuestion(place, (text.encode(),)))[0] is not None
+        except (OSError, TyError):
+            return None
+
+    def close(self) -> None:
+        """End the checker."""
+        self._checker.end()
+
+
+def _source(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None
 
 
 def is_doubled(left: str, text: str, right: str, truth: str) -> bool:

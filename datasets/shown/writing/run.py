@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -12,6 +13,7 @@ from fimlsp.datasets.runs.plan import Plan
 from fimlsp.datasets.runs.run_folder import RESULTS, SavedRun, read_rows
 from fimlsp.datasets.shown.editor import Editor, OpenText
 from fimlsp.datasets.shown.writing.answers import Answer
+from fimlsp.datasets.shown.writing.faults import TypeVerdicts
 from fimlsp.datasets.shown.writing.places import Project, Step, Writing
 
 
@@ -57,14 +59,17 @@ def ask_in_project(editor: Editor, project: Project, out: Path, report: Callable
             results.flush()
             report(answer)
 
-        for writing in project.writings:
-            if project.keeps_open or any(place.case not in done for place in writing.places):
-                document = _write(editor, writing, done, save)
-                if not project.keeps_open:
-                    document.close()
+        with closing(TypeVerdicts(project.folder)) as types:
+            for writing in project.writings:
+                if project.keeps_open or any(place.case not in done for place in writing.places):
+                    document = _write(editor, writing, types, done, save)
+                    if not project.keeps_open:
+                        document.close()
 
 
-def _write(editor: Editor, writing: Writing, done: set[str], save: Callable[[Answer], None]) -> OpenText:
+def _write(
+    editor: Editor, writing: Writing, types: TypeVerdicts, done: set[str], save: Callable[[Answer], None]
+) -> OpenText:
     """Take the steps of *writing*, with requests at the places that are not *done*."""
     document = editor.open(writing.path, *_in_its_line_ends(writing, next(writing.steps())))
     for step in writing.steps():
@@ -74,7 +79,9 @@ def _write(editor: Editor, writing: Writing, done: set[str], save: Callable[[Ans
             document.wait_for_names()
         if step.place is not None and step.place.case not in done:
             done.add(step.place.case)
-            save(Answer.of(step.place, step, document.ask(), writing.newline))
+            reply = document.ask()
+            fault = types.has_fault(writing.path, left, reply.texts[0], right) if reply.texts else None
+            save(Answer.of(step.place, step, reply, writing.newline, fault))
     return document
 
 

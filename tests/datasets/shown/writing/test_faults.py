@@ -1,8 +1,10 @@
 """Faults of texts at the cursor `|`: doubled, unreachable, brought back, wrong line ends."""
 
+from contextlib import closing
+
 import pytest
 
-from fimlsp.datasets.shown.writing.faults import FAULTS, Faults
+from fimlsp.datasets.shown.writing.faults import FAULTS, Faults, TypeVerdicts
 from fimlsp.datasets.shown.writing.places import Place
 
 # the document, the text, its fault, and what was really written or deleted
@@ -64,3 +66,13 @@ def test_a_text_has_this_fault_alone(document, text, fault, more):
     place = Place("kind", "name", "0", 0, truth, len(truth), 0, deleted)
     faults = Faults.of(place, left, text, right, more.get("newline", "\n"))
     assert [name for name in FAULTS if getattr(faults, name)] == ([fault] if fault else [])
+
+
+def test_faults_of_types_are_found_in_the_project(tmp_path):
+    (tmp_path / "shop.py").write_text("class Order:\n    price = 1\n")
+    path, left = tmp_path / "main.py", "import nowhere\r\nfrom shop import Order\r\nx = "
+    with closing(TypeVerdicts(tmp_path)) as types:
+        for text, has_fault in [("Order.prices", True), ("Order.price", False), ("nowhere.a", False)]:
+            assert types.has_fault(path, left, text, "\r\n") is has_fault
+            place = Place("kind", "name", "0", 0, "", 0, 0)
+            assert Faults.of(place, left, text, "\r\n", "\r\n", has_fault).types is has_fault

@@ -118,6 +118,7 @@ def test_a_text_without_a_known_truth_is_neither_right_nor_wrong():
     summary = Summary.of([answer])
     assert (summary.shown, summary.right, summary.begins, summary.saved) == (1, None, None, None)
     assert summary.faults["brings_back"] == 1
+    assert summary.faults["types"] is None
 
 
 def test_the_report_has_a_table_for_each_sort(pair, tmp_path):
