@@ -21,6 +21,7 @@ from .packages import NEW, OLD, write
 
 SERVER = Path(__file__).parents[1] / "scripted_lsp.py"
 PLAN = WritingPlan(("1/shop → 2/shop",), ("2/shop",), 0, {}, "scripted", "0", "0")
+ABOUT = About("fimlsp replay judge", 1, "machine", {})
 
 
 @pytest.fixture
@@ -72,6 +73,7 @@ def test_an_interrupted_run_goes_on_where_it_ended(pair, tmp_path):
     lines = (tmp_path / "whole" / "results.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "half").mkdir()
     (tmp_path / "half" / "results.jsonl").write_text("".join(lines[:4]))
+    RunFolder(tmp_path / "half").claim(PLAN, ABOUT)
     rest, _ = asked(project, tmp_path / "half")
     assert [answer.shown.record for answer in rest] == [answer.shown.record for answer in whole[4:]]
     assert [answer.shown.record for answer in read_run(tmp_path / "half").results] == [
@@ -80,6 +82,7 @@ def test_an_interrupted_run_goes_on_where_it_ended(pair, tmp_path):
 
 
 def test_answers_are_read_as_they_were_written(pair, tmp_path):
+    RunFolder(tmp_path / "out").claim(PLAN, ABOUT)
     for project in [*draw_edits([pair], 6, 0), *draw_corrections([pair[1]], 10, 0)]:
         answers, _ = asked(project, tmp_path / "out")
         assert read_run(tmp_path / "out").results[-len(answers) :] == answers
@@ -125,7 +128,7 @@ def test_the_report_has_a_table_for_each_sort(pair, tmp_path):
     for seed in (0, 1):
         out = tmp_path / f"seed-{seed}"
         plan = WritingPlan(PLAN.edits, PLAN.typing, seed, {}, "scripted", "0", "0")
-        RunFolder(out).claim(plan, About("fimlsp replay judge", 1, "machine", {}))
+        RunFolder(out).claim(plan, ABOUT)
         for project in [
             *draw_edits([pair], 6, seed),
             draw_typing(pair[1], tmp_path / "empty", 4, seed),
