@@ -11,11 +11,10 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
-from fimlsp.quotient.recovery.forgotten_ends import lacks_closers, lacks_rest
-from fimlsp.quotient.recovery.recovery import Recovery
+from fimlsp.quotient.recovery.recovery import Recoveries
 from fimlsp.quotient.recovery.repaired_text import TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, checked
-from fimlsp.quotient.states.either_state import EitherState, either
+from fimlsp.quotient.states.either_state import either, readings_of
 from fimlsp.quotient.states.faults import FinerLanguage, TextSides
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import OwnMiddles, State
@@ -32,8 +31,8 @@ class Constraint:
     """The texts that may replace a part of a document.
 
     `start` is the state before any byte, or None if no text connects the two contexts. `relaxed` lists the
-    repairs that were assumed because the file is broken elsewhere, in the order of the text. Where lines
-    above leave something open, they hold only for middles that do not go on in it.
+    repairs that were assumed because the file is broken elsewhere, in the order of the text. Where some
+    middle makes the text valid as it stands, they hold only for the other middles.
     """
 
     start: State | None
@@ -42,8 +41,9 @@ class Constraint:
     @property
     def ignored(self) -> tuple[Fault, ...]:
         """Faults outside the middle that were encountered so far and are ignored."""
-        start = self.start.stands if isinstance(self.start, EitherState) else self.start
-        return start.sides.known_to_be_ignored if isinstance(start, CheckedState) else ()
+        readings = readings_of(self.start) if self.start is not None else ()
+        checked = (reading for reading in readings if isinstance(reading, CheckedState))
+        return next((reading.sides.known_to_be_ignored for reading in checked), ())
 
     @property
     def connectable(self) -> bool:
@@ -57,7 +57,7 @@ class Document(ContextDocument):
     def __init__(self, transitions: ContextTransitions, data: bytes) -> None:
         super().__init__(transitions, data)
         self._is_known_to_check = False
-        self._recoveries: dict[bool, Recovery] = {}  # of the cursor's line; True if ends are forgotten
+        self._recoveries = Recoveries()
         self._finer_documents: dict[Language, ContextDocument] = {}  # the same text in finer languages
 
     @cached_property
@@ -71,10 +71,7 @@ class Document(ContextDocument):
         super().edit(start, end, replacement)
         for document in self._finer_documents.values():
             document.edit(start, end, replacement)
-        recoveries, self._recoveries = self._recoveries, {}
-        for forgotten, recovery in recoveries.items():
-            if recovery.follow(self, Replacement(start, end, replacement)):
-                self._recoveries[forgotten] = recovery
+        self._recoveries.follow(self, Replacement(start, end, replacement))
 
     def prepare_check(self) -> None:
         """Let the language's check, if any, read the text now. From then on it reads changed parts only."""
@@ -145,26 +142,11 @@ class Document(ContextDocument):
         if self._own_middles is not None:
             return self._own_middle(self._own_middles, start, end, options, relax)
         connected = _connected(self, start, end, options)
-        state: State | None = connected
-        relaxed: tuple[TextRepair, ...] = ()
-        if connected is None and relax:
-            state, relaxed = self._recovery_at(start, end).state(self, start, end, options)
-        if not relaxed:  # else no check: names of a broken text are ambiguous
-            state = self._checked(state, start, end, options, lenient=relax)
-        if relax and self._may_be_forgotten(connected, start, end):
-            recovery = self._recovery_at(start, end, forgotten=True)
-            repaired, forgotten = recovery.state(self, start, end, options)
-            return (state if forgotten == relaxed else either(state, repaired)), forgotten or relaxed
-        return state, relaxed
-
-    def _may_be_forgotten(self, connected: State | None, start: int, end: int) -> bool:
-        """True if text that lines above leave open may be forgotten, as well as go on at the cursor.
-
-        Where nothing is *connected*, the recovery has closed the brackets by their columns.
-        """
-        if connected is not None and connected.complete:
-            return False
-        return lacks_rest(self, start) or (connected is not None and lacks_closers(self, start, end))
+        stands = self._checked(connected, start, end, options, lenient=relax)
+        if not relax:
+            return stands, ()
+        repaired, repairs = self._recoveries.readings(self, connected, start, end, options)
+        return either(stands, repaired), repairs
 
     def _own_middle(
         self, language: OwnMiddles, start: int, end: int, options: ConnectOptions, relax: bool
@@ -177,17 +159,6 @@ class Document(ContextDocument):
             TextRepair(first + shift, last + shift, text)
             for shift, (first, last, text) in zip(shifts, spans, strict=True)
         )
-
-    def _recovery_at(self, start: int, end: int, *, forgotten: bool = False) -> Recovery:
-        """The text as the nearest valid one; kept while a cursor stays in its line.
-
-        If *forgotten*, all that is open above is ended there.
-        """
-        known = self._recoveries.pop(forgotten, None)
-        if known is None or not known.serves(self, start, end):
-            known = Recovery(self, start, end, forgotten=forgotten)
-        self._recoveries[forgotten] = known
-        return known
 
     def _checked(
         self, state: State | None, start: int, end: int, options: ConnectOptions, *, lenient: bool

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from fimlsp.models.decoding.stopping import LINE_END
 from fimlsp.models.protocols import Candidates, Maskable, NextToken
-from fimlsp.quotient.states.checked_state import CheckedState
-from fimlsp.quotient.states.either_state import EitherState
-from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.protocol import State, by_grammar
 
 ScoredToken = tuple[int, float]
 """A token id with its log-probability (nats)."""
@@ -205,15 +203,8 @@ def filter_by_mask(
         yield from candidates
         return
     vocabulary = model.mask_vocabulary
-    is_allowed = vocabulary.tokens(_unchecked(state).allowed_texts(vocabulary), complete=True)
+    is_allowed = vocabulary.tokens(by_grammar(state).allowed_texts(vocabulary), complete=True)
     texts, n = model.token_bytes, len(vocabulary)
     for token, log_probability in candidates:
         if (token < n and is_allowed[token]) or (may_cut_lines and LINE_END in (texts[token] or b"")):
             yield token, log_probability
-
-
-def _unchecked(state: State) -> State:
-    """*state* by the grammar alone."""
-    if isinstance(state, EitherState):
-        return EitherState(_unchecked(state.stands), _unchecked(state.repaired))
-    return state.state if isinstance(state, CheckedState) else state

@@ -284,6 +284,17 @@ class AssumedText:
         return BracketLayout(self.tables)
 
     @cached_property
+    def plain_line(self) -> bytes:
+        """The cheapest logical line that no block follows, without its end."""
+        start, ways = self.any_line, list[tuple[int, Symbols]]()
+        for first in sorted(start.expected() & self.ends.costs.keys()):
+            chart = self.tables.forward.earley.scan(start, (first,))
+            way = chart and self.ends.of(chart).get(False)
+            if way:
+                ways.append((self.ends.costs[first] + way[0], (first, *way[1])))
+        return self.words(min(ways)[1])
+
+    @cached_property
     def any_line(self) -> EarleySet:
         """The set before any logical line."""
         return self.tables.line_classes.start

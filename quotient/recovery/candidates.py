@@ -68,6 +68,29 @@ def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candi
             yield candidate, trust
 
 
+def finishing(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """Ways to read a text that some middle makes valid, but only one that does more than finish its line.
+
+    These are repairs of the rest of that line, and the gentle ones of `candidates`.
+    """
+    lefts = _Lazy(chain((left,), outside(left)))
+    ways = [_balanced(lefts, right, _Lazy(right.finished_rest())), _balanced(lefts, right, ((),))]
+    ways.append(_all_enclosed(lefts, right))
+    if not (left.depth and left.may_be_inside):
+        ways.append(_balanced(outside(left, surely=True), right, ((),)))
+    yield from chain(*ways)
+
+
+def _balanced(
+    lefts: Iterable[RepairedLeft], right: RepairedRight, rests: Iterable[Edits]
+) -> Iterator[Candidate]:
+    """Each of *lefts* with the *rests* of the cursor's line, and lines below that may follow any line."""
+    for left in lefts:
+        for below in chain([()], right.balanced(left)):
+            for rest in rests:
+                yield _changed(left, (*rest, *below), right)
+
+
 def _changes(right: RepairedRight) -> Iterator[Edits]:
     """Changes of the text right of the cursor, none among them; the likelier first."""
     strays = right.has_strays
@@ -155,7 +178,8 @@ def outside(left: RepairedLeft, *, surely: bool = False) -> Iterator[RepairedLef
         yield current
     start, context = current.text.document.statement_before(current.stop)
     column = current.cursor_line().column
-    if start == current.stop and column is not None and column != context.frame.column:
+    is_known = column is None or column == context.frame.column or context.opened(column) is not None
+    if start == current.stop and column is not None and not is_known:
         reading = Reading(0, start, start, column, ())
         edits = fitted(current.statements(), context, reading)
         if all(end <= current.stop for _, end, _ in edits):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from fimlsp.lexing.lexer_state import LexerState
-from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.recovery.bracket_layout import Unit
-from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, candidates
+from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, candidates, finishing
+from fimlsp.quotient.recovery.finished_line import count_unmatched, finishes_line
 from fimlsp.quotient.recovery.lexemes import column_of, lexemes
 from fimlsp.quotient.recovery.lines import NextLine
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
@@ -22,6 +23,14 @@ from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import RepairedText, always
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
+
+
+class Choice(NamedTuple):
+    """A repaired text with its first state; `is_sure` if a middle surely stays in the cursor's block."""
+
+    state: State
+    text: RepairedText
+    is_sure: bool = False
 
 
 class RepairChoice:
@@ -33,12 +42,24 @@ class RepairChoice:
         self.line_start = line_start
         self._known_fits: dict[int, bool] = {}
 
-    def choose(self, line_end: int, options: ConnectOptions) -> tuple[State, RepairedText] | None:
+    def choose_finishing(self, options: ConnectOptions) -> Choice | None:
+        """As `choose`: the first changed text in which the cheapest middle only finishes the line."""
+        for candidate in finishing(self.left, self.right):
+            text = candidate.text
+            before = read_up_to(text.document, text.cursor) if text.repairs else None
+            state = before and connect(text.document, text.cursor_end, *before, options)
+            if state is not None and finishes_line(
+                self.left.assumed, text.document, state, text.cursor, text.cursor_end
+            ):
+                return Choice(state, text)
+        return None
+
+    def choose(self, line_end: int, options: ConnectOptions) -> Choice | None:
         """The first state of the middles in the best candidate, and its text; None if no candidate connects.
 
         The cursor's line ends at *line_end* in the original text.
         """
-        fallback: tuple[State, RepairedText] | None = None
+        fallback: Choice | None = None
         for number, (candidate, trust) in enumerate(candidates(self.left, self.right)):
             if trust is Trust.ROUGH and fallback is not None:
                 break
@@ -52,19 +73,22 @@ class RepairChoice:
             opened = _depth(before[1]) - candidate.left.depth
             check = MiddleCheck(candidate._replace(number=number), state, opened, self, line_end)
             if trust is not Trust.ROUGH and check.surely_stays():
-                return state, text
+                return Choice(state, text, is_sure=True)
             if trust in (Trust.SURE, Trust.ENCLOSED) or check.leaves():
                 continue
             if trust is Trust.ROUGH:
-                return state, text
-            fallback = fallback or (state, text)
+                return Choice(state, text)
+            fallback = fallback or Choice(state, text)
         return fallback
 
     def _closes_brackets(self) -> bool:
         """True if the cursor's line may go on in the brackets above, and closes one that it does not open."""
         left, right = self.left, self.right
         before = left.text.data[left.stop : left.text.cursor]
-        if _count_unmatched(left, right.rest)[0] <= _count_unmatched(left, before)[1]:
+        if (
+            count_unmatched(left.assumed.tables.lexical, right.rest)[0]
+            <= count_unmatched(left.assumed.tables.lexical, before)[1]
+        ):
             return False
         chart = after_line(left, right)
         return chart is not None and chart.expects(left.assumed.tables.newline)
@@ -99,7 +123,9 @@ class MiddleCheck:
         self._opened = opened
         self._choice = choice
         self._line_end = line_end
-        self.closed_after, self.opened_after = _count_unmatched(self._left, self._right.rest)
+        self.closed_after, self.opened_after = count_unmatched(
+            self._left.assumed.tables.lexical, self._right.rest
+        )
 
     def surely_stays(self) -> bool:
         """True if a middle surely need not leave a block or bracket that it is in by the layout."""
@@ -117,7 +143,7 @@ class MiddleCheck:
 
     @cached_property
     def _unmatched(self) -> tuple[int, int]:
-        return _count_unmatched(self._left, self._completion)
+        return count_unmatched(self._left.assumed.tables.lexical, self._completion)
 
     @property
     def closers(self) -> int:
@@ -306,14 +332,6 @@ LEAVES = (
     MiddleCheck.closes_too_many,
     MiddleCheck.dedents,
 )
-
-
-def _count_unmatched(left: RepairedLeft, text: bytes) -> tuple[int, int]:
-    """The numbers of brackets that *text* closes without opening them, and that it leaves open."""
-    lexical = left.assumed.tables.lexical
-    kinds = [lexical.kinds[lexeme.kind] for lexeme in lexemes(lexical, text, 0, len(text)).read]
-    closers, openers = unmatched_brackets(lexical.brackets, kinds)
-    return len(closers), len(openers)
 
 
 def _depth(lexer: LexerState) -> int:

@@ -14,35 +14,60 @@ from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.lexemes import CursorLine, column_of, cursor_line, indentation_at, lexemes
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
 from fimlsp.quotient.recovery.statements import Statements
+from fimlsp.quotient.states.protocol import State
 
 _MOST_BLOCKS = 20
+_MOST_LINES = 40
 _SEPARATOR = b","
 
 
-def lacks_rest(document: ContextDocument, cursor: int) -> bool:
-    """True if a string, joined line or statement above the line of *cursor* is unfinished there.
+def may_be_forgotten(document: ContextDocument, connected: State | None, start: int, end: int) -> bool:
+    """True if the ends of text that lines above leave open may be forgotten, as well as follow at the cursor.
 
-    At the very start of its line, the column of a statement there is still open. Then none is missing.
+    *connected* is the first state of the text as it stands. Where there is none, brackets are closed by their
+    columns elsewhere.
     """
-    line_start = document.transitions.lines.start_of_stretch(document.data, cursor)
-    if not line_start or not document.tables.offside:
-        return False
-    first, context = document.left_at(line_start)
-    if context.broken:
-        return False
-    if first < line_start or line_start == cursor:
-        return first < line_start
-    return _unfinished(context, _column_of(document, line_start, cursor)) is not None
-
-
-def lacks_closers(document: ContextDocument, cursor: int, cursor_end: int) -> bool:
-    """True if lines above leave more brackets open than the text after the cursor closes."""
-    data, lines = document.data, document.transitions.lines
-    line_start, line_end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
     if not document.tables.offside:
         return False
-    context = document.left_at(line_start)[1]
-    return not context.broken and context.modes.depth > _closed_after(document, cursor_end, line_end)
+    line_start = document.transitions.lines.start_of_stretch(document.data, start)
+    first, context = document.left_at(line_start)
+    if not line_start or context.broken:
+        return False
+    if _lacks_separator(document, context, line_start, start):
+        return True
+    is_in_lexeme = first < line_start
+    if connected is not None and connected.complete:
+        return is_in_lexeme and lexemes(document.tables.lexical, document.data, first, line_start).joined
+    if is_in_lexeme:
+        return True
+    line_end = document.transitions.lines.end_of_stretch(document.data, end)
+    if line_start < start:  # else the column of a statement there is still open
+        own = cursor_line(document.tables, document.data[line_start:start], document.data[end:line_end])
+        block = _unfinished(context, _column_of(document, line_start, start))
+        word = None if own.first is None else document.tables.terminal_of[own.first]
+        if block is not None and (word is None or not block.group.expects(word)):
+            return True
+    return connected is not None and context.modes.depth > _closed_after(document, end, line_end)
+
+
+def _lacks_separator(document: ContextDocument, context: LeftContext, line_start: int, cursor: int) -> bool:
+    """True if the line above that of *cursor* seems to lack the separator of elements in brackets.
+
+    Nothing is before the cursor in its line, which has the column of that line and of one that ends so.
+    """
+    data, lines = document.data, document.transitions.lines
+    if not context.modes.depth or data[line_start:cursor].strip():
+        return False
+    column, ends = _column_of(document, line_start, cursor), list[bool]()
+    first = document.statement_before(line_start)[0]
+    while line_start > first and len(ends) < _MOST_LINES:
+        end, line_start = line_start, lines.start_of_stretch(data, line_start - 1)
+        line = lines.read(data, line_start)
+        if line.column is not None:
+            ends.append(data[line_start:end].rstrip().endswith(_SEPARATOR))
+        if line.column is not None and (line.column != column or ends[-1] or line.openers or line.closers):
+            break
+    return len(ends) > 1 and ends[-1]
 
 
 def _column_of(document: ContextDocument, line_start: int, cursor: int) -> Column:
@@ -124,17 +149,21 @@ def _end_line(assumed: AssumedText, text: RepairedText) -> bool:
     statements = Statements(assumed, lines, data, line_start, then=own, beyond=line_end)
     reading = statements.read_up_to(start)
     is_inside = reading.passed or reading.lacks_header
-    edits = _inner_closers(statements, start, own) if is_inside else reading.edits
+    is_separate = _lacks_separator(document, document.left_at(line_start)[1], line_start, text.cursor)
+    edits = _separated(statements, start, own, is_separate=is_separate) if is_inside else reading.edits
     text.replace(edits)
     return bool(edits) or not is_inside
 
 
-def _inner_closers(statements: Statements, start: int, own: CursorLine) -> Edits:
-    """The ends of brackets within others, if the cursor's line has the column of the outer elements."""
+def _separated(statements: Statements, start: int, own: CursorLine, *, is_separate: bool) -> Edits:
+    """The ends of brackets within others, if the cursor's line has the column of the outer elements.
+
+    A separator follows. If an element *is_separate*, only that may be missing.
+    """
     units, layout = statements.units_from(start), statements.assumed.layout
     kinds = [] if own.column is None else layout.deeper_than(units, own.column)
     end = max(unit.code_end for unit in units if unit.column is not None)
-    if not 0 < len(kinds) < len(layout.left_open(units)):
+    if len(kinds) >= len(layout.left_open(units)) or not (kinds or is_separate):
         return ()
     is_part = statements.data[end - 1 : end] == _SEPARATOR
     place = end - is_part

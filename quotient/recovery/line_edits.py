@@ -120,12 +120,22 @@ def _missing_clause(statements: Statements, inner: LeftContext, line: NextLine) 
             return (indented(statements, following.start, context.frame.column),)
         if context.frame.column != following.column:
             return ()
+        if is_first and (group := _group_before_clause(statements, context, following)):
+            return group
         is_met = is_first or context.completed or following.first is None
         if not is_met and not context.group.expects(following.first or 0):
             return _group_completed(statements, context, following.start)
         following = _shallower(statements, following)
         is_first = True
     return ()
+
+
+def _group_before_clause(statements: Statements, context: LeftContext, line: NextLine) -> Edits:
+    """The first lines of a group before *line*, if that is a clause, in the block of *context*."""
+    if line.first is None or context.start.expects(line.first):
+        return ()
+    lines = statements.assumed.group_for(context, line.first)
+    return () if lines is None else ((line.start, line.start, lines),)
 
 
 def _group_completed(statements: Statements, context: LeftContext, start: int) -> Edits:
@@ -240,6 +250,21 @@ def with_header(statements: Statements, reading: Reading) -> Edits:
     group = assumed.unfinished(assumed.tables.terminals([lexeme.kind for lexeme in read]))
     header = indentation(reading.column) + assumed.header(clause, group) + b"\n"
     return (*reading.edits, (reading.end, reading.end, header))
+
+
+def header_end(statements: Statements, start: int) -> Edits:
+    """The end of a header in place of the opening bracket with which other languages start its block."""
+    unit, assumed, tables = statements.physical(start), statements.assumed, statements.tables
+    symbols, following = statements.terminals_of(unit), statements.column_at(unit.end)
+    if unit.column is None or len(symbols) < 2 or not tables.enclosures.unmatched(symbols[-1:])[1]:
+        return ()
+    if following is not None and not following.deeper_than(unit.column):
+        return ()
+    for symbol in sorted(assumed.ends.of_headers):
+        chart = tables.forward.read(assumed.any_line, (*symbols[:-1], symbol, tables.newline))
+        if chart is not None and any(map(chart.expects, tables.suites)):
+            return ((unit.read[-1].start, unit.read[-1].end, assumed.words((symbol,))),)
+    return ()
 
 
 def missing_closer(statements: Statements, start: int) -> Edits:

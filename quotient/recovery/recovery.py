@@ -15,7 +15,8 @@ from fimlsp.quotient.first_state import ConnectOptions
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.choose_repair import RepairChoice
-from fimlsp.quotient.recovery.forgotten_ends import end_forgotten
+from fimlsp.quotient.recovery.finished_line import finishes_line
+from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
 from fimlsp.quotient.recovery.nesting import Nesting
@@ -23,6 +24,7 @@ from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText, TextRepair
 from fimlsp.quotient.recovery.statements import Statements
+from fimlsp.quotient.states.either_state import either
 from fimlsp.quotient.states.protocol import State
 
 
@@ -30,6 +32,60 @@ from fimlsp.quotient.states.protocol import State
 def _assumed_text_of(_: LexerTables, tables: LanguageTables) -> AssumedText:
     """The assumed text in the language of *tables*; freed with them."""
     return AssumedText(tables)
+
+
+def _finishes_line(document: ContextDocument, connected: State, start: int, end: int) -> bool:
+    """True if a middle only has to finish its line, or if lines mean nothing in the language."""
+    tables = document.tables
+    if not tables.offside:
+        return True
+    return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
+
+
+class Recoveries:
+    """The recoveries of a document at its last cursor; they follow the cursor in its line."""
+
+    def __init__(self) -> None:
+        self._known: dict[bool, Recovery] = {}  # True: all that is open above is ended
+
+    def follow(self, document: ContextDocument, edit: Replacement) -> None:
+        """Keep those that still serve *document* after *edit*."""
+        known, self._known = self._known, {}
+        for forgotten, recovery in known.items():
+            if recovery.follow(document, edit):
+                self._known[forgotten] = recovery
+
+    def readings(
+        self,
+        document: ContextDocument,
+        connected: State | None,
+        start: int,
+        end: int,
+        options: ConnectOptions,
+    ) -> tuple[State | None, tuple[TextRepair, ...]]:
+        """The union of the repaired readings at a cursor, and the repairs of the last one.
+
+        *connected* is the first state of the text as it stands. There are none if a middle only has to finish
+        the line there, and nothing that is open above may have been forgotten.
+        """
+        state: State | None = None
+        repairs: tuple[TextRepair, ...] = ()
+        if connected is None or not _finishes_line(document, connected, start, end):
+            recovery = self._at(document, start, end)
+            state, repairs = recovery.state(document, start, end, options, connects=connected is not None)
+        if not may_be_forgotten(document, connected, start, end):
+            return state, repairs
+        recovery = self._at(document, start, end, forgotten=True)
+        other, forgotten = recovery.state(document, start, end, options)
+        return (state if forgotten == repairs else either(state, other)), forgotten or repairs
+
+    def _at(self, document: ContextDocument, start: int, end: int, *, forgotten: bool = False) -> Recovery:
+        """The recovery at a cursor; if *forgotten*, all that is open above is ended there."""
+        known = self._known.pop(forgotten, None)
+        if known is None or not known.serves(document, start, end):
+            known = Recovery(document, start, end, forgotten=forgotten)
+        self._known[forgotten] = known
+        return known
 
 
 class Recovery:
@@ -119,16 +175,29 @@ class Recovery:
         return self._layout == cursor_line(document.tables, data[line_start:start], data[end:line_end])
 
     def state(
-        self, document: ContextDocument, start: int, end: int, options: ConnectOptions
+        self,
+        document: ContextDocument,
+        start: int,
+        end: int,
+        options: ConnectOptions,
+        *,
+        connects: bool = False,
     ) -> tuple[State | None, tuple[TextRepair, ...]]:
-        """The first state of the middles for `data[start:end]` in the repaired text, and its repairs."""
+        """The first state of the middles for `data[start:end]` in the repaired text, and its repairs.
+
+        If the text *connects* as it stands, the cheapest middle has to finish the cursor's line and no more.
+        If it does not, and the nearest reading is in doubt, such a reading is possible as well.
+        """
         if not self.applies:
             return None, ()
         line_end = len(document.data) - self._from_end
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)
-        chosen = self._choice.choose(line_end, options)
-        return (None, ()) if chosen is None else (chosen[0], tuple(chosen[1].repairs))
+        nearest = None if connects else self._choice.choose(line_end, options)
+        if nearest is not None and nearest.is_sure:
+            return nearest.state, tuple(nearest.text.repairs)
+        ways = [way for way in (nearest, self._choice.choose_finishing(options)) if way is not None]
+        return either(*(way.state for way in ways)), tuple(ways[-1].text.repairs) if ways else ()
 
 
 def _lost_string_start(assumed: AssumedText, document: ContextDocument, cursor: int) -> Edits:

@@ -19,6 +19,7 @@ from fimlsp.quotient.recovery.lexemes import CursorLine, cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import (
     fitted,
     group_before,
+    header_end,
     joined_to_line_before,
     missing_below,
     missing_closer,
@@ -303,6 +304,10 @@ class BrokenAbove:
         """Take back an indentation by one column too many."""
         return without_slip(self.statements, self.context, self.start)
 
+    def with_header_end(self) -> Edits:
+        """End a header as such, where it ends with an opening bracket instead."""
+        return header_end(self.statements, self.position)
+
     def with_closer(self) -> Edits:
         """Add the closing bracket for which the column of the line is right."""
         return missing_closer(self.statements, self.position)
@@ -392,6 +397,7 @@ LEFT_REPAIRS: tuple[RepairRow[BrokenAbove], ...] = (
     RepairRow(FIRST, BrokenAbove.has_no_layout, BrokenAbove.in_place, INSERTED),
     RepairRow(ANY, BrokenAbove.has_no_layout, BrokenAbove.removed, PASSED_LINE),
     RepairRow(FIRST, BrokenAbove.is_above_cursor_line, BrokenAbove.without_slip, 0),
+    RepairRow(FIRST, always, BrokenAbove.with_header_end, 0),
     RepairRow(FIRST, always, BrokenAbove.with_closer, 0),
     RepairRow(FIRST, BrokenAbove.is_continued, BrokenAbove.with_opener, 0),
     RepairRow(FIRST, BrokenAbove.is_far, BrokenAbove.near, INSERTED),

@@ -13,9 +13,10 @@ from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley_sets import merged
 from fimlsp.quotient.recovery.bracket_layout import Unit
-from fimlsp.quotient.recovery.lexemes import Lexemes, lexemes
+from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
 from fimlsp.quotient.recovery.line_edits import (
     header_above,
+    header_end,
     indented,
     is_slip,
     lost_string_start,
@@ -158,6 +159,60 @@ class RepairedRight(SharedBrackets):
             yield from (self._added_to_rest({**ends, len(rest): closers + word}) for word in words)
         yield self._added_to_rest(ends)
 
+    def finished_rest(self) -> Iterator[Edits]:
+        """The edits after which the rest of the cursor's line closes the brackets opened before the cursor.
+
+        It closes no others. If deeper lines follow, it also ends as headers end.
+        """
+        own = self.own_line()
+        after = [lexeme for lexeme in own.read if lexeme.start >= self.text.cursor_end]
+        if not after or not self.assumed.tables.offside:
+            return
+        tables, headers = self.assumed.tables, self.assumed.ends.of_headers
+        is_header = tables.terminal_of[after[-1].kind] in headers
+        words = self.assumed.layout.text_of(closing for closing in self._lacking_closers(own))
+        edits = [(lexeme.start, lexeme.end, b"") for lexeme in self._surplus_closers(own)]
+        if words and is_header:
+            edits.append((after[-1].start, after[-1].end, words + self._text_of(after[-1])))
+        elif words:
+            edits.append((after[-1].start, after[-1].end, self._text_of(after[-1]) + words))
+        if edits:
+            yield tuple(edits)
+        line, column = self.statements().next_line(self.start), self.column
+        if (
+            is_header
+            or self._brackets
+            or line is None
+            or column is None
+            or not line.column.deeper_than(column)
+        ):
+            return
+        kept = [lexeme for lexeme in after if (lexeme.start, lexeme.end, b"") not in edits]
+        for symbol in sorted(headers) if kept else ():
+            end = kept[-1].end - 1
+            text = self.text.data[end : end + 1] + words + self.assumed.words((symbol,))
+            yield (*(edit for edit in edits if not edit[2]), (end, end + 1, text))
+
+    def _text_of(self, lexeme: Lexeme) -> bytes:
+        return self.text.data[lexeme.start : lexeme.end]
+
+    def _lacking_closers(self, own: Unit) -> list[int]:
+        """The kinds of the closing brackets that the cursor's line lacks, the innermost first."""
+        layout = self.assumed.layout
+        return [layout.closer(closing)[0] for closing, _ in reversed(layout.left_open((own,)))]
+
+    def _surplus_closers(self, own: Unit) -> Iterator[Lexeme]:
+        """The closing brackets after the cursor that the cursor's line does not open."""
+        lexical, depth = self.assumed.tables.lexical, 0
+        for lexeme in own.read:
+            kind = lexical.kinds[lexeme.kind]
+            if kind in lexical.brackets:
+                depth += 1
+            elif kind in self.assumed.tables.opening_of:
+                if not depth and lexeme.start >= self.text.cursor_end:
+                    yield lexeme
+                depth = max(depth - 1, 0)
+
     def _added_to_rest(self, texts: Mapping[int, bytes]) -> Edits:
         """The edits that add *texts* to the rest of the cursor's line, by their distance from the cursor."""
         return tuple((self.text.cursor_end + offset,) * 2 + (text,) for offset, text in texts.items())
@@ -253,6 +308,10 @@ class BrokenBelow:
     def removed(self) -> Edits:
         """Remove the line."""
         return self.statements.without(self.position)
+
+    def with_header_end(self) -> Edits:
+        """End a header as such, where it ends with an opening bracket instead."""
+        return header_end(self.statements, self.position)
 
     def with_closer(self) -> Edits:
         """Add the closing bracket for which the column of the line is right."""
@@ -395,6 +454,7 @@ RIGHT_REPAIRS: tuple[RepairRow[BrokenBelow], ...] = (
     # attempts, condition, edits, least cost
     RepairRow(EARLY, BrokenBelow.has_no_layout, BrokenBelow.in_place, INSERTED),
     RepairRow(EARLY, BrokenBelow.has_no_layout, BrokenBelow.removed, PASSED_LINE),
+    RepairRow(FIRST, always, BrokenBelow.with_header_end, 0),
     RepairRow(FIRST, BrokenBelow.may_be_inside, BrokenBelow.with_closer, 0),
     RepairRow(FIRST, BrokenBelow.may_be_inside, BrokenBelow.without_slip, 0),
     RepairRow(FIRST, always, BrokenBelow.with_bracket, 0),

@@ -51,6 +51,11 @@ class CheckedState:
         self._completion: bytes | None = None
         self._faultless: tuple[int, int] | None = None  # `_brackets` of the last complete state
 
+    @property
+    def unchecked(self) -> State:
+        """As in `PartlyChecked`."""
+        return self.state
+
     def feed(self, data: bytes) -> CheckedState | None:
         """As in `State`."""
         following = self._fed(data)

@@ -1,14 +1,16 @@
-"""The state of a middle between contexts that can be read in two ways.
+"""The state of a middle between contexts that can be read in several ways.
 
-Text may follow in either reading, so a state is the union of one state for each.
+Text may follow in any of the readings, so a state is the union of one state for each.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.protocol import State, by_grammar
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
@@ -16,29 +18,33 @@ if TYPE_CHECKING:
 
 @value
 class EitherState:
-    """A state in two readings of the text around the cursor: as it `stands`, and `repaired`.
+    """A state in several *readings* of the text around the cursor, the likelier first.
 
     A reading that refuses the middle is dropped.
     """
 
-    stands: State
-    repaired: State
+    readings: tuple[State, ...]
 
     def feed(self, data: bytes) -> State | None:
         """As in `State`."""
-        return either(self.stands.feed(data), self.repaired.feed(data))
+        return either(*(reading.feed(data) for reading in self.readings))
 
     @property
     def complete(self) -> bool:
         """True if the middle may end here in one of the readings."""
-        return self.repaired.complete or self.stands.complete
+        return any(reading.complete for reading in self.readings)
 
     @property
     def shortest_completion(self) -> bytes:
-        """The shorter one of both readings; that of the repaired text if they are equally long."""
+        """The shortest one of all readings; that of the likelier if they are equally long."""
         if self.complete:
             return b""
-        return min(self.repaired.shortest_completion, self.stands.shortest_completion, key=len)
+        return min((reading.shortest_completion for reading in self.readings), key=len)
+
+    @property
+    def unchecked(self) -> State:
+        """The same readings by the grammar alone."""
+        return EitherState(tuple(by_grammar(reading) for reading in self.readings))
 
     def mask(self, vocabulary: Vocabulary) -> Bitmask:
         """As in `State`."""
@@ -46,12 +52,15 @@ class EitherState:
 
     def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
         """As in `State`."""
-        repaired = self.repaired.allowed_texts(vocabulary)
-        return repaired | self.stands.allowed_texts(vocabulary)
+        return reduce(or_, (reading.allowed_texts(vocabulary) for reading in self.readings))
 
 
-def either(stands: State | None, repaired: State | None) -> State | None:
-    """The union of two states, of which any may be missing."""
-    if stands is None or repaired is None:
-        return stands or repaired
-    return EitherState(stands, repaired)
+def either(*states: State | None) -> State | None:
+    """The union of *states*, the likelier first; None if all are missing."""
+    readings = [reading for state in states if state is not None for reading in readings_of(state)]
+    return EitherState(tuple(readings)) if len(readings) > 1 else next(iter(readings), None)
+
+
+def readings_of(state: State) -> tuple[State, ...]:
+    """The readings whose union *state* is."""
+    return state.readings if isinstance(state, EitherState) else (state,)

@@ -47,6 +47,20 @@ class State(Protocol):
 
 
 @runtime_checkable
+class PartlyChecked(Protocol):
+    """A state with a check of whole texts on top of the grammar, at least in one reading."""
+
+    @property
+    def unchecked(self) -> State:
+        """The state by the grammar alone."""
+
+
+def by_grammar(state: State) -> State:
+    """*state* by the grammar alone."""
+    return state.unchecked if isinstance(state, PartlyChecked) else state
+
+
+@runtime_checkable
 class OwnMiddles(Protocol):
     """A language that computes its middles itself, with more knowledge than a grammar can express.
 

@@ -44,7 +44,6 @@ HALF_WRITTEN = {
 }
 GOES_ON = {
     # left<|>right, where nothing was forgotten: a middle that is complete
-    "data = open(p\n    <|>\nx\n": ", 'r')",  # the column of arguments
     "data = open(\n    <|>\n)\n": "p",
     "x = {\n    'a':\n    <|>\n}\n": "1",
     "def f(\n    a,\n    <|>\n):\n    pass\n": "b",

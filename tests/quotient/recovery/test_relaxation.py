@@ -25,7 +25,7 @@ BROKEN = {
     "x = )\ny = <|>\nz = )\n": ("both", "1"),
     "?\nx = <|>\n?\n": ("both", "1"),
     "class\nx = f(<|>)\nclass\n": ("both", "a"),
-    " ()<|>\n else: k": ("left", " + 1"),
+    " ()<|>\n else: k": ("both", " + 1"),
     " (a<|> if n:\n  (b, c)": ("left", ")"),
     " f._<|>b\n (1*s)": ("left", "(a"),
 }
@@ -38,12 +38,20 @@ WHOLE = (
         "f(<|>)\n",
         "if a:<|>",
         "(<|>\n",
-        "x = <|>)\n",
         "'<|>\n",
         "<|>'\n",
     ),
-    *("if a:\n  <|>\n b\n", "try:\n  a\n<|>\nx\n", "<|>  b\n", "f'{<|>", "def f(<|>:\n  pass\n"),
+    *("try:\n  a\n<|>\nx\n", "<|>  b\n", "f'{<|>"),
 )
+BOTH = {
+    # left<|>right: a middle that makes it valid and does more than finish its line; one that only finishes it
+    "x = <|>)\n": ("(1", "1"),
+    "if a:\n  <|>\n b\n": ("x\nif c:", "x"),
+    "def f(<|>:\n  pass\n": ("a)", "a"),
+    "x = f(<|>, b\ny\n": ("a); (0", "a"),
+    "if <|> > 1\n  y\n": ("a: 0 ", "a"),
+    "x = [\n  <|>\n  b,\ny = 1\n": ("]; (", "a,"),
+}
 
 
 GARBAGE = (
@@ -96,6 +104,15 @@ def test_broken_contexts_connect_nothing_unrelaxed(case):
 def test_contexts_that_can_be_connected_are_kept(case):
     kept = constraint(case)
     assert (kept.connectable, kept.relaxed) == (True, ())
+
+
+@pytest.mark.parametrize("case", BOTH)
+def test_contexts_are_kept_and_repaired(case):
+    kept, side = constraint(case), sides(constraint(case), case.index("<|>"))
+    assert side == "right"
+    for middle in BOTH[case]:
+        assert fed(kept.start, middle.encode()) is not None
+    assert verdict(fed(kept.start, BOTH[case][1].encode())) == COMPLETE
 
 
 def check_valid_files(count: int, seed: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from fimlsp.languages.python.language import python
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.either_state import readings_of
 from fimlsp.quotient.states.protocol import State
 
 from ..corpus import compiles
@@ -160,6 +161,13 @@ def test_what_is_wrong_elsewhere_connects_only_where_that_does_not_count(engine:
         assert lenient.shortest_completion == b""
 
 
+def as_it_stands(engine: Engine, text: str) -> State:
+    """The state of *text* as it stands, without readings in which text elsewhere is repaired."""
+    found = state(engine, text, relax=True)
+    assert found is not None
+    return readings_of(found)[0]
+
+
 BOUND_LATER = "= 0\n    def g():\n        nonlocal b\n        b = 1\n"
 MENDED = (
     f"def f():\n    <|><|>{BOUND_LATER}",
@@ -171,8 +179,7 @@ MENDED = (
 
 @pytest.mark.parametrize("text", MENDED)
 def test_what_a_line_here_mends_counts(engine: Engine, text: str) -> None:
-    found = state(engine, text, relax=True)
-    assert found is not None
+    found = as_it_stands(engine, text)
     left, middle, right = text.split("<|>")
     assert compiles(left + middle + found.shortest_completion.decode() + right)
 
@@ -183,8 +190,7 @@ def test_a_binding_that_is_waited_for_is_a_line_of_its_own(engine: Engine) -> No
         f"def f():\n    a = {{\n        'x': <|><|>\n{waiting}",
         f"def f():\n    a = b(c, <|><|>{waiting}",
     ):
-        found = state(engine, text, relax=True)
-        assert found is not None
+        found = as_it_stands(engine, text)
         assert b"\n    done=0" in found.shortest_completion
 
 

@@ -1,0 +1,134 @@
+"""Judges if a middle only has to finish the cursor's line, so that the text around it is likely whole.
+
+A file may be broken although some middle makes it valid. Such a middle closes a string or bracket of other
+lines, opens one for them, or ends its line. A person would repair the other lines instead. So the file is
+read in a further way, in which the cheapest middle finishes the cursor's line and does no more.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.line import Line, unmatched_brackets
+from fimlsp.lexing.nesting import Column
+from fimlsp.quotient.contexts.document import ContextDocument
+from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.recovery.assumed_text import AssumedText
+from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes
+from fimlsp.quotient.states.protocol import State
+
+_MOST_BLANK = 100
+
+
+def finishes_line(
+    assumed: AssumedText, document: ContextDocument, state: State, cursor: int, cursor_end: int
+) -> bool:
+    """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, only ends its line."""
+    line = _CursorLine(document, cursor, cursor_end)
+    if line.is_own_statement:
+        whole = state.feed(assumed.plain_line)
+        if (whole is not None and whole.complete) or not line.is_above_block:
+            return whole is not None and whole.complete
+    completion = b"" if state.complete else state.shortest_completion
+    return not (b"\n" in completion or line.adds_more(completion) or line.goes_on_outside)
+
+
+class _CursorLine:
+    """The line of a cursor in *document*, and the lines around it as they are."""
+
+    def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
+        lines, data = document.transitions.lines, document.data
+        self.document = document
+        self.start = lines.start_of_stretch(data, cursor)
+        self.end = lines.end_of_stretch(data, cursor_end)
+        self.before = data[self.start : cursor]
+        self.rest = data[cursor_end : self.end].strip()
+        self.column = column_of(indentation_at(data[:cursor], self.start))
+
+    @cached_property
+    def _left(self) -> LeftContext:
+        return self.document.left_at(self.start)[1]
+
+    @cached_property
+    def _next(self) -> Line | None:
+        """The next line with code; None if there is none near."""
+        document, position = self.document, self.end
+        for _ in range(_MOST_BLANK):
+            if position >= len(document.data):
+                return None
+            line = document.line_at(position)
+            if line.column is not None:
+                return line
+            position += line.size
+        return None
+
+    @property
+    def is_blank(self) -> bool:
+        """True if the line has nothing but the indentation before the cursor."""
+        return not self.before.strip() and not self.rest
+
+    @property
+    def is_own_statement(self) -> bool:
+        """True if the line is blank, and only a statement of its own may stand there."""
+        if not self.is_blank or not self.before:
+            return False
+        return self.document.left_at(self.start)[0] == self.start and not self._left.modes.depth
+
+    @property
+    def is_above_block(self) -> bool:
+        """True if the very next line is deeper, so that a header is likely meant."""
+        below = self.document.line_at(self.end) if self.end < len(self.document.data) else None
+        return below is not None and below.column is not None and below.column.deeper_than(self.column)
+
+    def adds_more(self, completion: bytes) -> bool:
+        """True if *completion* does more than finish the line.
+
+        It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
+        """
+        lexical, text = self.document.tables.lexical, self.before + completion
+        if not completion:
+            return False
+        read = lexemes(lexical, text, 0, len(text)).read
+        end = read[-1].end if read else 0
+        if (read and read[-1].missing) or (self.rest and end < len(text.rstrip())):
+            return True
+        closers, openers = count_unmatched(lexical, completion)
+        if openers or (closers and self.rest):
+            return True
+        return closers > count_unmatched(lexical, self.before)[1] and not self._may_close
+
+    @property
+    def _may_close(self) -> bool:
+        """True if brackets of the lines above may be closed here by the columns around."""
+        return self._is_outside_below and not self.column.deeper_than(self._logical_column)
+
+    @property
+    def goes_on_outside(self) -> bool:
+        """True if a bracket is open after the line, although the next line is outside it by its column."""
+        return bool(self.document.right_at(self.end).unmatched) and self._is_outside_below
+
+    @cached_property
+    def _logical_column(self) -> Column:
+        """The column of the logical line with the cursor."""
+        start, _ = self.document.statement_before(self.start)
+        return self.column if start == self.start else column_of(indentation_at(self.document.data, start))
+
+    @cached_property
+    def _is_outside_below(self) -> bool:
+        """True if the next line is no deeper than the logical line with the cursor, and closes no bracket."""
+        document, following, column = self.document, self._next, self._logical_column
+        is_first = document.statement_before(self.start)[0] == self.start
+        if not (is_first or self.is_blank or self.column.deeper_than(column)):
+            return False  # columns mean nothing in these brackets
+        if following is None or following.column is None:
+            return True
+        closes = document.tables.lexical.kinds[following.kinds[0]] in document.tables.opening_of
+        return not following.column.deeper_than(column) and not closes
+
+
+def count_unmatched(lexical: LexerTables, text: bytes) -> tuple[int, int]:
+    """The numbers of brackets that *text* closes without opening them, and that it leaves open."""
+    kinds = [lexical.kinds[lexeme.kind] for lexeme in lexemes(lexical, text, 0, len(text)).read]
+    closers, openers = unmatched_brackets(lexical.brackets, kinds)
+    return len(closers), len(openers)
