@@ -96,7 +96,7 @@ def run_program(job: Job, calls: int, answers: int) -> None:
     with os.fdopen(answers, "wb") as writing, os.fdopen(calls, "rb") as reading:
         writing.write(dump(lacking))
         writing.flush()
-        if lacking and job.described["whole"]:
+        if job.described.get("probe") or (lacking and job.described["whole"]):
             return
         if job.executable is not None:
             os.execv(job.executable, [job.executable, *job.described["arguments"]])
@@ -208,6 +208,7 @@ def judge(job: Job, program: Program) -> int:
     except (ProgramEndedError, NotPlainError):
         lacking = ["a start of contained programs"]
     if job.described.get("probe"):
+        program.end()  # it would write to a closed pipe, and its traceback would be the last line
         print(json.dumps(lacking), flush=True)
         return 0
     if lacking and job.described["whole"]:

@@ -31,6 +31,8 @@ LAST_BYTES = 2_000
 REASON_CHARACTERS = 200
 BUILD_SECONDS = 120
 ENDED_BY_LIMIT, NOT_CONTAINED = 124, 125
+PROBE_SECONDS = 60
+"""The probe takes 0.1 s; a busy machine must not look like one without containment."""
 GO_MEMORY = 8 << 30
 """Go reserves far more addresses than it uses."""
 
@@ -94,8 +96,9 @@ def split_prompt(prompt: str) -> tuple[str, str]:
 @cache
 def missing_layers() -> tuple[str, ...]:
     """The layers of the containment that this machine lacks; empty if a program is contained in full."""
+    job, limits = {"program": "", "probe": True, "whole": True}, Limits(seconds=PROBE_SECONDS)
     with TemporaryDirectory(prefix="fimlsp-program-") as name, TemporaryFile() as output:
-        _run_process(Path(name), {"program": "", "probe": True, "whole": True}, "", Limits(), output)
+        _run_process(Path(name), job, "", limits, output)
         output.seek(0)
         lines = output.read().decode(errors="replace").splitlines()
     try:

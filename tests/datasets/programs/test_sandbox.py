@@ -160,3 +160,25 @@ def test_a_machine_that_contains_less_runs_nothing_unless_it_may(monkeypatch, la
     with pytest.raises(NotContainedError):
         run_python(trial, LIMITS)
     assert run_python(trial, LIMITS, whole=False).outcome == "passed"
+
+
+SLOW_END = """
+import os, time
+def end(status, exit=os._exit):
+    os.closerange(3, 64)
+    time.sleep(0.5)
+    exit(status)
+contained.os._exit = end
+"""
+
+
+def test_the_probe_of_a_busy_machine_says_the_same(monkeypatch):
+    """The judge closes its pipes some time before it ends: nothing may be written to them any more."""
+    expected = missing_layers()
+    change = f"from fimlsp.datasets.programs import contained\n{SLOW_END}\nmain()"
+    monkeypatch.setattr(sandbox, "START", sandbox.START.replace("main()", change))
+    missing_layers.cache_clear()
+    try:
+        assert missing_layers() == expected
+    finally:
+        missing_layers.cache_clear()

@@ -18,8 +18,9 @@ import pytest
 from fimlsp.datasets.programs.sandbox import Limits, Trial, missing_layers, run_python
 from fimlsp.datasets.programs.system_calls import ARCHITECTURES, NUMBERS, program_of
 
+MISSING = missing_layers() if sys.platform == "linux" else ("Linux",)
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or missing_layers() != (), reason="this machine does not contain programs in full"
+    MISSING != (), reason=f"this machine does not contain programs in full: no {', '.join(MISSING)}"
 )
 
 LIMITS = Limits(seconds=60)
