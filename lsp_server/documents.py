@@ -31,6 +31,9 @@ LARGEST_CELL = 100_000
 LONGEST_LINE = 50_000
 """Bytes. Each keystroke reads the cursor's line again, 0.02 ms per 1,000 bytes of code."""
 
+UNREADABLE = "the worker process did not survive reading it. Close and open it to try again"
+"""The reason to leave out a document."""
+
 Position = tuple[int, int]
 """A line and a character in it, in the editor's units."""
 
@@ -123,6 +126,7 @@ class OpenDocuments:
         self._client = client
         self._send = send
         self._open: dict[str, OpenDocument] = {}
+        self._left_out: set[str] = set()
 
     def get(self, uri: str) -> OpenDocument | None:
         """The document, if it is open."""
@@ -148,6 +152,7 @@ class OpenDocuments:
 
     def open(self, uri: str, language: str, version: int, text: str, *, cell: bool = False) -> None:
         """The editor opened a document; *cell*: of a notebook."""
+        self._left_out.discard(uri)
         name, is_of_notebook = DocumentId(self._client, uri), cell or is_cell(uri)
         document = self._document(name, language, version, Text(encode(text)), is_of_notebook)
         self._open[uri] = document
@@ -174,9 +179,18 @@ class OpenDocuments:
 
     def close(self, uri: str) -> None:
         """The editor closed a document; unknown ones are ignored."""
+        self._left_out.discard(uri)
         document = self._open.pop(uri, None)
         if document is not None:
             self._send(Close(document.id))
+
+    def leave_out(self, uri: str) -> None:
+        """Send the document to no worker any more, until it is opened again: the last one ended with it."""
+        old = self._open.get(uri)
+        if old is not None:
+            self._left_out.add(uri)
+            is_cell = old.cell is not None
+            self._open[uri] = self._document(old.id, old.language, old.version, old.text, is_cell)
 
     def send_all(self) -> None:
         """Send all documents to a new worker process."""
@@ -213,6 +227,8 @@ class OpenDocuments:
         self, name: DocumentId, language: str, version: int, text: Text, is_of_notebook: bool
     ) -> OpenDocument:
         by_rules = self._rules.refusal(name.uri, language)
+        if name.uri in self._left_out:
+            by_rules = f"this file is left out: {UNREADABLE}"
         user_grammar = self._rules.grammars.get(language)
         python = Python(self._rules.python or self._python_of(name.uri), self._rules.check)
         grammar = user_grammar if isinstance(user_grammar, Language) else grammar_of(language, python)

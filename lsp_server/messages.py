@@ -1,8 +1,8 @@
 """The messages between the server and its worker process.
 
-The server sends a `Request`, with offsets in bytes. The worker sends `Loading`, `Ready` and `NotReady`, and
-exactly one `Answer` for every `Complete` and `AwaitNames`. A message is a pickled dataclass; the pickle marks
-its own end. Both ends are the same program, so pickle is safe, and it keeps bytes as bytes.
+The server sends a `Request`, with offsets in bytes. The worker sends `Loading`, `Ready`, `NotReady`,
+`Working`, and exactly one `Answer` for every `Complete` and `AwaitNames`. A message is a pickled dataclass;
+the pickle marks its own end. Both ends are the same program, so pickle is safe, and it keeps bytes as bytes.
 """
 
 from __future__ import annotations
@@ -140,6 +140,16 @@ class Loading:
 
 
 @dataclass(frozen=True, slots=True)
+class Working:
+    """All work from now on is on *document*, until the next such message.
+
+    So the server knows the document if the process hangs or dies.
+    """
+
+    document: DocumentId
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
     """*model* (a short name) is loaded; *problem* is the reason if it is not the requested model.
 
@@ -174,6 +184,7 @@ class Completion:
         stale: True if the request is not needed any more.
         model_ms: Milliseconds that the model took.
         unknown_names: The reason that the names in scope were unknown.
+        left_out: A sentence about the files of the workspace that were left out, if any were.
     """
 
     texts: tuple[str, ...] = ()
@@ -187,6 +198,7 @@ class Completion:
     stale: bool = False
     model_ms: float = 0.0
     unknown_names: str | None = None
+    left_out: str | None = None
 
     @property
     def text(self) -> str:
@@ -204,7 +216,7 @@ class Answer:
 
 
 Request = Load | Workspace | Open | Edit | Close | Complete | AwaitNames | Cancel | Leave
-Report = Loading | Ready | NotReady | Answer
+Report = Working | Loading | Ready | NotReady | Answer
 
 
 def read_request(stream: IO[bytes]) -> Request | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -17,16 +18,21 @@ from fimlsp.lsp_server.messages import (
     Answer,
     AwaitNames,
     Complete,
+    DocumentId,
     Leave,
     Load,
     Loading,
     NotReady,
     Ready,
     Report,
+    Working,
 )
 from fimlsp.lsp_server.worker_process import WorkerProcess
 
 MOST_WORKERS = 4
+
+MOST_ENDS = 2
+"""Ends of the worker in a row at work on the same document, after which that is left out."""
 
 
 class TooManyWorkersError(UserError):
@@ -42,8 +48,8 @@ class Client(Protocol):
     def worker_reported(self, report: Loading | Ready | NotReady) -> None:
         """Progress or end of loading the model."""
 
-    def worker_ended(self, reason: str) -> None:
-        """The process died; a new one will be started."""
+    def worker_ended(self, reason: str, uri: str | None) -> None:
+        """The process died; a new one will be started. The client's document *uri* is at fault, if given."""
 
 
 class WorkerPool:
@@ -140,8 +146,12 @@ class WorkerHandle:
 
     def request(self, request: Complete | AwaitNames, on_answer: Callable[[Answer], None]) -> None:
         """Pass *request* on; *on_answer* is called with its answer, unless the worker dies before."""
-        self._worker.unanswered[request.id] = self, on_answer
+        self._worker.unanswered[request.id] = self, request, on_answer
         self.process.send(request)
+
+    def end_stuck(self) -> None:
+        """Kill the process, which does not answer any more. Its document is left out from then on."""
+        self._worker.end_stuck()
 
     def reload(self) -> None:
         """Load the model again."""
@@ -154,14 +164,19 @@ class WorkerHandle:
 
 
 class _SharedWorker:
-    """A worker process with the model *load*, and its clients. `state` is its newest report on loading."""
+    """A worker process with the model *load*, and its clients. `state` is its newest report on loading.
+
+    A document at work on which the process ends again and again, or hangs once, is at fault.
+    """
 
     def __init__(self, command: Sequence[str], load: Load, make: type[WorkerProcess]) -> None:
         self.load = load
         self.handles: list[WorkerHandle] = []
-        self.unanswered: dict[int, tuple[WorkerHandle, Callable[[Answer], None]]] = {}
+        self.unanswered: dict[int, tuple[WorkerHandle, Complete | AwaitNames, Callable[[Answer], None]]] = {}
+        self._document: DocumentId | None = None
+        self._ends = Counter[DocumentId]()
         self.state: Loading | Ready | NotReady = Loading("starting", 0)
-        self._is_running = False
+        self._is_running = self._is_stuck = False
         self.process = make(command, self._on_start, self._on_report, self._on_end)
         self.process.start()
 
@@ -185,6 +200,11 @@ class _SharedWorker:
         self.state = Loading("starting", 0)
         self.process.send(load)
 
+    def end_stuck(self) -> None:
+        """Kill the process, which hangs."""
+        self._is_stuck = True
+        self.process.kill()
+
     def _on_start(self) -> None:
         self._is_running = True
         self.process.send(self.load)
@@ -193,17 +213,39 @@ class _SharedWorker:
 
     def _on_report(self, report: Report) -> None:
         if isinstance(report, Answer):
-            _, on_answer = self.unanswered.pop(report.id, (None, None))
-            if on_answer is not None:
-                on_answer(report)
+            self._answer(report)
+            return
+        if isinstance(report, Working):
+            self._document = report.document
             return
         self.state = report
         for handle in [*self.handles]:
             handle.client.worker_reported(report)
 
+    def _answer(self, answer: Answer) -> None:
+        if answer.id in self.unanswered:
+            _, request, on_answer = self.unanswered.pop(answer.id)
+            if isinstance(request, Complete):
+                self._ends.pop(request.document, None)
+            on_answer(answer)
+
     def _on_end(self, reason: str) -> None:
         self._is_running = False
         self.state = Loading("restarting", 0)
         self.unanswered.clear()
+        fault = self._at_fault()
         for handle in [*self.handles]:
-            handle.client.worker_ended(reason)
+            is_own = fault is not None and fault.client == handle.number
+            handle.client.worker_ended(reason, fault.uri if fault is not None and is_own else None)
+
+    def _at_fault(self) -> DocumentId | None:
+        """The document that the process cannot read, if it is sure by now."""
+        document, self._document = self._document, None
+        is_stuck, self._is_stuck = self._is_stuck, False
+        if document is None:
+            return None
+        self._ends[document] += MOST_ENDS if is_stuck else 1
+        if self._ends[document] < MOST_ENDS:
+            return None
+        del self._ends[document]
+        return document

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import pickle
 import signal
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import IO
@@ -83,6 +85,10 @@ class WorkerProcess:
         """Send *message* without waiting; it is lost if no process is running."""
         if self._run is not None:
             self._run.outbox.put(pickle.dumps(message))
+
+    def cpu_seconds(self) -> float:
+        """Seconds of processor time of the process so far; nan where the system does not report them."""
+        return math.nan if self._run is None else cpu_seconds_of(self._run.process.pid)
 
     def kill(self) -> None:
         """Kill a process that does not answer; it is restarted."""
@@ -174,6 +180,15 @@ def _write_all(outbox: SimpleQueue[bytes | None], sink: IO[bytes]) -> None:
         while (message := outbox.get()) is not None:
             sink.write(message)
             sink.flush()
+
+
+def cpu_seconds_of(pid: int) -> float:
+    """Seconds of processor time of a process so far; nan where the system has no `/proc`."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError):
+        return math.nan
 
 
 def pause_after(short_runs: int) -> float:

@@ -20,7 +20,8 @@ import os
 import signal
 import sys
 
-from fimlsp.datasets.programs.confinement import (
+from fimlsp.datasets.programs.plain_values import MOST_BYTES, NotPlainError, dump, load
+from fimlsp.processes.confinement import (
     LANDLOCK,
     LAYERS,
     MEMORY,
@@ -31,8 +32,7 @@ from fimlsp.datasets.programs.confinement import (
     limit_resources,
     restrict_files,
 )
-from fimlsp.datasets.programs.plain_values import MOST_BYTES, NotPlainError, dump, load
-from fimlsp.datasets.programs.system_calls import filter_system_calls
+from fimlsp.processes.system_calls import filter_system_calls
 
 TYPE_CHECKING = False  # as in `typing`, whose import costs each program 3 ms
 if TYPE_CHECKING:

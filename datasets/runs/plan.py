@@ -28,7 +28,7 @@ from fimlsp.extras import package_version
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.loading import BUNDLED
 
-PACKAGES = ("lexing", "quotient", "languages", "models", "datasets")
+PACKAGES = ("processes", "lexing", "quotient", "languages", "models", "datasets")
 """The packages whose code decides the results of a replay."""
 
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")

@@ -249,9 +249,9 @@ class Completer:
         if completion.stale:
             self._status.stale(uri)
         elif completion.texts:
-            self._status.suggestion(uri, completion.relaxed, completion.unknown_names)
+            self._status.suggestion(uri, completion)
         else:
-            self._status.none(uri, completion.reason or "", completion.unknown_names)
+            self._status.none(uri, completion)
 
     # Events
 

@@ -30,6 +30,9 @@ PATIENCE_S = 10.0
 STUCK_S = 60.0
 """A worker that does not answer for so long after a cancellation is stuck."""
 
+STUCK_CPU_S = 1.0, 30.0
+"""Between these seconds of processor time since then, a busy machine has just not let it run."""
+
 
 CANCELLED = Completion(reason="the client cancelled the request", stale=True)
 
@@ -253,8 +256,9 @@ class Requests:
             return
         request_id = running.request.id
         if request_id in self._unanswered:
-            self._busy_worker.process.send(Cancel(request_id))
-            running.call_later(STUCK_S, self._end_stuck_worker, request_id)
+            process = self._busy_worker.process
+            process.send(Cancel(request_id))
+            running.call_later(STUCK_S, self._end_stuck_worker, running, process.cpu_seconds())
         self._finish(running, completion)
 
     def _finish(self, running: _Running, completion: Completion) -> None:
@@ -266,10 +270,17 @@ class Requests:
             if not future.done():
                 future.set_result(completion)
 
-    def _end_stuck_worker(self, request_id: int) -> None:
-        if request_id in self._unanswered and not self._busy_worker.is_loading:
-            self._log.error("the worker does not answer any more and is killed")
-            self._busy_worker.process.kill()
+    def _end_stuck_worker(self, running: _Running, cpu_before: float) -> None:
+        """Kill the worker if it has not answered *running*, and has had the processor time for that."""
+        worker = self._busy_worker
+        if running.request.id not in self._unanswered or worker.is_loading:
+            return
+        idle, enough = STUCK_CPU_S
+        if idle < worker.process.cpu_seconds() - cpu_before < enough:
+            running.call_later(STUCK_S, self._end_stuck_worker, running, cpu_before)
+            return
+        self._log.error("the worker does not answer any more and is killed")
+        worker.end_stuck()
 
     def _limit_time(self, running: _Running, is_loading: bool) -> None:
         """Limit the time of *running*, except while a model is loading: that may take minutes."""

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
 from fimlsp.languages.python.versions import Check
-from fimlsp.lsp_server.documents import CompletionRules, OpenDocuments, TextChange
+from fimlsp.lsp_server.documents import UNREADABLE, CompletionRules, OpenDocuments, TextChange
 from fimlsp.lsp_server.messages import AwaitNames, Load, Loading, NotReady, Ready, Request, Workspace
 from fimlsp.lsp_server.options import AUTO, Settings, load_of, version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
 from fimlsp.lsp_server.session.workspace_reads import UserGrammars, WorkspaceFolders
 from fimlsp.lsp_server.worker_pool import TooManyWorkersError, WorkerHandle, WorkerPool
-from fimlsp.lsp_server.workspace_files import exclusions
+from fimlsp.lsp_server.workspace_files import exclusions, path_of
 
 NAMES_S = 15.0
 """Time limit of the command that waits for names, in case that the analysis hangs."""
@@ -203,8 +203,12 @@ class Session:
                 self.status.thinking(uri)
         self._on_loading(report)
 
-    def worker_ended(self, reason: str) -> None:
-        """The worker died; it will be restarted."""
+    def worker_ended(self, reason: str, uri: str | None) -> None:
+        """The worker died; it will be restarted. It cannot read the document *uri*, if given."""
+        if uri is not None:
+            self.documents.leave_out(uri)
+            path = path_of(uri)
+            reason = f"{reason}. {uri if path is None else path.name} is left out: {UNREADABLE}"
         self.log.error("%s", reason)
         self.completer.requests.fail_all(reason)
         self.status.worker_ended(reason)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from fimlsp.lsp_server.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Completion, Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
 MOST_CHANGES_NAMED = 2
@@ -30,7 +30,7 @@ class Status:
     *uri* is the document of the completion, *model* the short name of the loaded model, *automatic* is false
     while only invoked completions are made. While another model than the configured one is used, *problem*
     has the reason. *missing* is the extra to install, if that is the reason. *names* is the reason that a
-    completion was made without the names in scope.
+    completion was made without the names in scope. *files* is a sentence about files that it left out.
     """
 
     state: State
@@ -42,6 +42,7 @@ class Status:
     problem: str | None = None
     missing: str | None = None
     names: str | None = None
+    files: str | None = None
 
 
 def describe_relaxed(relaxed: Sequence[str]) -> str:
@@ -83,9 +84,11 @@ class StatusBoard:
         if self.now.state != "loading":
             self._show("thinking", None, uri=uri)
 
-    def suggestion(self, uri: str, relaxed: Sequence[str], names: str | None = None) -> None:
-        """A suggestion was made; *names* as in `Status`."""
-        self._show("suggestion", describe_relaxed(relaxed) if relaxed else None, uri=uri, names=names)
+    def suggestion(self, uri: str, completion: Completion) -> None:
+        """A suggestion was made."""
+        relaxed = completion.relaxed
+        reason = describe_relaxed(relaxed) if relaxed else None
+        self._show("suggestion", reason, uri=uri, completion=completion)
 
     def stale(self, uri: str) -> None:
         """The running request is not needed any more."""
@@ -97,9 +100,9 @@ class StatusBoard:
         if self.now.state == "suggestion" and self.now.uri == uri:
             self._show("idle", self._problem, uri=uri)
 
-    def none(self, uri: str, reason: str, names: str | None = None) -> None:
-        """There is no suggestion; *names* as in `Status`."""
-        self._show("none", reason, uri=uri, names=names)
+    def none(self, uri: str, completion: Completion) -> None:
+        """There is no suggestion."""
+        self._show("none", completion.reason or "", uri=uri, completion=completion)
 
     def automatic(self, is_on: bool) -> None:
         """Automatic completion was turned on or off."""
@@ -113,10 +116,11 @@ class StatusBoard:
         *,
         percent: int | None = None,
         uri: str | None = None,
-        names: str | None = None,
+        completion: Completion | None = None,
     ) -> None:
+        names, files = (completion.unknown_names, completion.left_out) if completion else (None, None)
         automatic, problem, missing = self.now.automatic, self._problem, self._missing
-        self._put(Status(state, reason, percent, self._model, uri, automatic, problem, missing, names))
+        self._put(Status(state, reason, percent, self._model, uri, automatic, problem, missing, names, files))
 
     def _put(self, status: Status) -> None:
         if status != self.now:

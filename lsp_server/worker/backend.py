@@ -296,7 +296,7 @@ class Backend:
         self._slow = 0
         relaxed = job.assumptions()
         with interruptible(time_limit(SELECTION_S)):
-            answer = self._select(job, written, relaxed)
+            answer = replace(self._select(job, written, relaxed), left_out=job.others.left_out)
         if answer.reason is not None and self._is_untrained(job.entry):
             return replace(answer, reason=f"{answer.reason}; {PYTHON_ONLY}")
         return answer

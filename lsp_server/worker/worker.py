@@ -42,6 +42,7 @@ from fimlsp.lsp_server.messages import (
     Ready,
     Report,
     Request,
+    Working,
     Workspace,
     read_request,
 )
@@ -184,6 +185,7 @@ class Worker:
         self._requested = Load()
         self._watch = ServerWatch(backend.is_there, inbox.put)
         self._served_well = False  # true after the first completion of the newest model
+        self._document: DocumentId | None = None
 
     def run(self) -> None:
         """Handle messages for ever. Idle time is used to prepare documents, then to collect garbage."""
@@ -207,19 +209,28 @@ class Worker:
             case Load():
                 self._load(message)
             case Complete():
+                self._work_on(message.document)
                 self._complete(message)
             case AwaitNames():
                 self._await_names(message)
             case Workspace():
                 self._attempt(backend.enter, message)
             case Open(document, version, data, grammar):
+                self._work_on(document)
                 self._attempt(backend.open, document, version, data, grammar)
             case Edit(document, version, replacement):
+                self._work_on(document)
                 self._attempt(backend.edit, document, version, replacement)
             case Close(document):
                 self._attempt(backend.close, document)
             case Leave(client):
                 self._attempt(backend.leave, client)
+
+    def _work_on(self, document: DocumentId) -> None:
+        """Report the document of all work from now on, if it is another one."""
+        if document != self._document:
+            self._document = document
+            self._send(Working(document))
 
     def _await_names(self, request: AwaitNames) -> None:
         """Answer once all names are looked up; until then *request* is put back into the inbox."""

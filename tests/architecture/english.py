@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LIMITS = Path(__file__).with_name("english.json")
-CODE = ("src", "lexing", "quotient", "languages", "models", "lsp_server", "datasets", "benchmarks")
+ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+CODE = ("src", *ROOMS, "benchmarks")
 FOLDERS = (*CODE, "editors", "examples", "tests")
 NOT_OURS = ("results", "node_modules", "build", "dist", "server", "__pycache__")
 WATCHED = ("what", "whether", "behind", "begins", "asked", "tells")

@@ -11,7 +11,7 @@ from .numbered_paths import dangling, faults, section, steps
 
 ROOT = Path(__file__).parents[2]
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 
 
 @pytest.mark.parametrize("title", ["From a keystroke to what is shown", "From a byte to a verdict"])

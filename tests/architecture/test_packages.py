@@ -19,7 +19,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 PACKAGE = ROOT / "src" / "fimlsp"
 NOT_SOURCE = (".*", "build", "node_modules", "tests", "results", "__pycache__", "*.egg-info")
 INSTALLED = (".py", ".lark", ".lua", ".go", ".txt", ".json", ".safetensors")

@@ -11,7 +11,8 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets", "editors/environment")
+ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+PACKAGES = (*ROOMS, "editors/environment")
 METHODS = frozenset(["match", "search", "fullmatch", "sub", "subn", "findall", "finditer", "split"])
 _OFFSET = {"match": 1, "search": 1, "fullmatch": 1}
 """The number of the argument that is an offset; a pattern with an offset reads a text piece by piece."""

@@ -42,6 +42,9 @@ class LocalWorker:
     def start(self):
         asyncio.get_running_loop().call_soon(self.on_start)
 
+    def cpu_seconds(self):
+        return 0.0
+
     def kill(self):
         raise AssertionError("nobody is stuck here")
 

@@ -8,6 +8,7 @@ The answer depends on the cursor's line:
 - `# say 'a', 'b'` suggests these texts.
 - `# call 'f()'` suggests this text with the cursor before its last bracket.
 - `# rest 'abc'a` suggests the rest of the text after its typed part.
+- `# without 'a'` suggests a text without the file `a`.
 - `# told` suggests the grammar, workspace and limits of the request.
 - Any other line gets the name of the model, the version and the text around the cursor.
 
@@ -120,6 +121,9 @@ class ScriptedBackend:
             closing = ")" if request.limits.cursor_inside else ""
             said = (ast.literal_eval(line[7:].decode()),)
             return Completion(said, complete=True, final=True, closing=closing)
+        if line.startswith(b"# without "):
+            name = line.decode().split("'")[1]
+            return Completion(("text",), complete=True, left_out=f"{name} is left out.")
         if line.startswith(b"# rest "):
             _, text, typed = line.decode().split("'")
             return Completion((text.removeprefix(typed),), complete=True, final=True)

@@ -24,6 +24,8 @@ export interface Status {
   readonly missing?: string | null;
   /** The reason that the last completion was made without the names in scope, if so. */
   readonly names?: string | null;
+  /** A sentence about the files of the workspace that were left out of the last completion, if any were. */
+  readonly files?: string | null;
 }
 
 /** The active document. */
@@ -76,7 +78,7 @@ function aboutActive(status: Status, active: Active | undefined): Status {
     return { ...status, state: "none", reason: active.offBecause };
   }
   const isElsewhere = active !== undefined && status.uri != null && status.uri !== active.uri;
-  return isOutcome && isElsewhere ? { ...status, state: "idle", reason: null, names: null } : status;
+  return isOutcome && isElsewhere ? { ...status, state: "idle", reason: null, names: null, files: null } : status;
 }
 
 function detailOf(status: Status): string {
@@ -100,6 +102,9 @@ function factsOf(status: Status): string[] {
   }
   if (status.names) {
     facts.push(`Names in scope are unknown: ${status.names}`);
+  }
+  if (status.files) {
+    facts.push(status.files);
   }
   return status.automatic === false ? [...facts, "Automatic suggestions are off."] : facts;
 }

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from fimlsp.datasets.programs import sandbox
-from fimlsp.datasets.programs.confinement import LANDLOCK, MEMORY, NAMESPACES, SECCOMP
 from fimlsp.datasets.programs.plain_values import NotPlainError, dump, load
 from fimlsp.datasets.programs.sandbox import (
     Limits,
@@ -16,6 +15,7 @@ from fimlsp.datasets.programs.sandbox import (
     run_python,
     split_prompt,
 )
+from fimlsp.processes.confinement import LANDLOCK, MEMORY, NAMESPACES, SECCOMP
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs are only run where processes fork")
 

@@ -16,7 +16,7 @@ import sys
 import pytest
 
 from fimlsp.datasets.programs.sandbox import Limits, Trial, missing_layers, run_python
-from fimlsp.datasets.programs.system_calls import ARCHITECTURES, NUMBERS, program_of
+from fimlsp.processes.system_calls import ARCHITECTURES, NUMBERS, program_of
 
 MISSING = missing_layers() if sys.platform == "linux" else ("Linux",)
 pytestmark = pytest.mark.skipif(

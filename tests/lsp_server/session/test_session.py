@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from operator import attrgetter
 
 import pytest
 
-from fimlsp.lsp_server.documents import TextChange
+from fimlsp.lsp_server import worker_process
+from fimlsp.lsp_server.documents import UNREADABLE, TextChange
 from fimlsp.lsp_server.session import requests
 from fimlsp.lsp_server.session import session as session_module
 from fimlsp.lsp_server.session.session import Session
@@ -16,7 +18,7 @@ from fimlsp.lsp_server.worker_pool import WorkerPool
 
 from ..waiting import HANG_GUARD_S, finished, until
 
-URI = "file:///a.py"
+URI, OTHER = "file:///a.py", "file:///b.py"
 
 
 @pytest.fixture
@@ -30,9 +32,9 @@ async def session(scripted_worker):
     await session.close()
 
 
-async def ask(session, character=0):
+async def ask(session, character=0, uri=URI):
     """The completion at a place of the first line, before the decision to show it."""
-    return await finished(session.completer.request(URI, 0, character, "automatic").future)
+    return await finished(session.completer.request(uri, 0, character, "automatic").future)
 
 
 async def ask_in_vain(session, character):
@@ -48,13 +50,55 @@ async def test_an_answer_that_takes_too_long_is_empty_and_the_worker_goes_on(ses
     assert (await ask(session)).text == "scripted v1 '' '# slow'"
 
 
-async def test_a_worker_that_is_stuck_is_ended_and_started_again(session, monkeypatch):
-    monkeypatch.setattr(requests, "STUCK_S", 0)
-    session.open(URI, "python", 1, "# stuck")
-    assert (await ask_in_vain(session, 7)).reason == "the answer took too long"
-    await until(lambda: any("was ended by SIGKILL" in (status.reason or "") for status in session.statuses))
+LEFT_OUT = f"this file is left out: {UNREADABLE}"
+
+
+async def restarted(session, reason):
+    """Wait until the worker has ended with a status of this *reason*, and runs again."""
+    await until(lambda: any(reason in (status.reason or "") for status in session.statuses))
     await until(lambda: session.statuses[-1].state == "idle")
-    assert (await ask(session)).text == "scripted v1 '' '# stuck'"
+
+
+async def test_a_worker_that_is_stuck_is_ended_and_its_file_left_out(session, monkeypatch):
+    monkeypatch.setattr(requests, "STUCK_S", 0)
+    session.open(OTHER, "python", 1, "")
+    session.open(URI, "python", 1, "# stuck")
+    (worker,) = session.completer.requests.worker._pool.workers.values()
+    await until(lambda: worker._document == (session.number, URI))
+    assert (await ask_in_vain(session, 7)).reason == "the answer took too long"
+    await restarted(session, "was ended by SIGKILL; it is restarted. a.py is left out: the worker")
+    assert (await ask(session)).reason == LEFT_OUT
+    session.change(URI, 2, [TextChange(None, "x = ")])
+    assert (await ask(session)).reason == LEFT_OUT, "an edit does not start it anew"
+    assert (await ask(session, uri=OTHER)).text == "scripted v1 '' ''"
+    session.open(URI, "python", 3, "x = ")
+    assert (await ask(session)).text == "scripted v3 '' 'x = '"
+
+
+async def test_a_file_with_which_the_worker_ends_again_is_left_out(session, monkeypatch):
+    monkeypatch.setattr(worker_process, "pause_after", lambda _: 0.0)
+    session.open(URI, "python", 1, "# die")
+    assert "exit code 3; it is restarted" in (await ask(session, 5)).reason
+    await restarted(session, "exit code 3; it is restarted")
+    assert (await ask(session)).text == "scripted v1 '' '# die'", "an answer: the next end is the first again"
+    for _ in range(2):
+        session.statuses.clear()
+        await ask(session, 5)
+        await restarted(session, "exit code 3; it is restarted")
+    assert (await ask(session)).reason == LEFT_OUT
+
+
+async def test_a_busy_machine_does_not_look_like_a_worker_that_is_stuck(session, monkeypatch):
+    """The worker gets little processor time until it answers."""
+    monkeypatch.setattr(requests, "STUCK_S", 0)
+    seconds = itertools.count(0.0, 1.5)
+    process = session.completer.requests.worker.process
+    monkeypatch.setattr(process, "cpu_seconds", lambda: next(seconds))
+    monkeypatch.setattr(process, "kill", lambda: pytest.fail("it is killed"))
+    monkeypatch.setattr(requests, "STUCK_CPU_S", (1.0, 1e9))
+    session.open(URI, "python", 1, "# slow")
+    assert (await ask_in_vain(session, 6)).reason == "the answer took too long"
+    assert (await ask(session)).text == "scripted v1 '' '# slow'"
 
 
 async def test_closing_answers_what_is_under_way(session):
@@ -94,6 +138,12 @@ async def test_names_are_waited_for_but_not_for_ever(session, monkeypatch, text,
 async def test_without_a_worker_no_names_are_known(scripted_worker):
     session = Session(WorkerPool(scripted_worker), lambda _: None, lambda _: None)
     assert await session.names_are_known() is False
+
+
+async def test_the_status_names_a_file_that_was_left_out(session):
+    session.open(URI, "python", 1, "# without 'big.py'")
+    await finished(session.completer.result(session.completer.request(URI, 0, 18, "automatic")))
+    assert session.status.now.files == "big.py is left out."
 
 
 def timers():

@@ -8,10 +8,11 @@ import threading
 import pytest
 
 from fimlsp.languages.python.missing_names.import_table import Origin, origins
-from fimlsp.lsp_server.worker import other_files
-from fimlsp.lsp_server.worker.other_files import ProjectTexts
+from fimlsp.lsp_server.worker import project_texts
+from fimlsp.lsp_server.worker.project_texts import ProjectTexts
 from fimlsp.lsp_server.workspace_files import workspace_files
 from fimlsp.models.networks.matches import CombinedSources
+from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
 
 from ..local_files import write
 
@@ -110,14 +111,14 @@ def test_what_has_changed_is_read_again_in_time(project, tmp_path, monkeypatch):
     assert followed(project, here, "alpha = ") == ["one_long_name\n"]
     write(tmp_path, {"pkg/a.py": "alpha = a_new_name\n", "new.py": "theta = later\n"})
     assert followed(project, here, "alpha = ") == ["one_long_name\n"], "not before a minute has passed"
-    monkeypatch.setattr(other_files, "REFRESH_S", 0)
+    monkeypatch.setattr(project_texts, "REFRESH_S", 0)
     assert followed(project, here, "alpha = ") == ["a_new_name\n"]
     assert followed(project, here, "theta = ") == ["later\n"]
 
 
 def test_an_index_of_unchanged_files_is_kept(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(other_files, "INDEX_BYTES", 25)
-    monkeypatch.setattr(other_files, "REFRESH_S", 0)
+    monkeypatch.setattr(project_texts, "INDEX_BYTES", 25)
+    monkeypatch.setattr(project_texts, "REFRESH_S", 0)
     here = tmp_path / "pkg" / "here.py"
     followed(project, here, "")
     (folder,) = project._folders.values()
@@ -130,19 +131,19 @@ def test_an_index_of_unchanged_files_is_kept(project, tmp_path, monkeypatch):
 
 
 def test_of_a_large_project_what_is_near_is_read(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(other_files, "MOST_BYTES", 45)
+    monkeypatch.setattr(project_texts, "MOST_BYTES", 45)
     here = tmp_path / "pkg" / "here.py"
     assert followed(project, here, "alpha = ") == ["one_long_name\n"]
     assert followed(project, here, "gamma = ") == []
 
 
 def test_a_folder_of_too_many_files_is_not_walked_to_its_end(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(other_files, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(project_texts, "MOST_ENTRIES", 3)
     assert followed(project, tmp_path / "pkg" / "here.py", "alpha = ") == []
 
 
 def test_deep_folders_are_left_out(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(other_files, "MOST_LEVELS", 1)
+    monkeypatch.setattr(project_texts, "MOST_LEVELS", 1)
     assert followed(project, tmp_path / "pkg" / "here.py", "alpha = ") == ["one_long_name\n"]
     assert followed(project, tmp_path / "pkg" / "here.py", "beta = ") == []
 
@@ -164,15 +165,72 @@ def test_nothing_is_read_after_the_end(project, tmp_path):
 
 def test_a_question_does_not_wait_for_the_reading(project, tmp_path, monkeypatch):
     may_read = threading.Event()
-    read = other_files.read_regular_file
+    ask = BoundedProcess.ask
 
     def slowly(*arguments):
         may_read.wait()
-        return read(*arguments)
+        return ask(*arguments)
 
-    monkeypatch.setattr(other_files, "read_regular_file", slowly)
+    monkeypatch.setattr(BoundedProcess, "ask", slowly)
     here = tmp_path / "pkg" / "here.py"
     assert project.elsewhere(here, ()) == []
     assert project.elsewhere(here, ()) == []
     may_read.set()
     assert followed(project, here, "alpha = ") == ["one_long_name\n"]
+
+
+class OneFaultyFile(BoundedProcess):
+    """Exceeds a bound with any file whose name starts with `faulty`."""
+
+    asked = 0
+
+    def ask(self, group):
+        self.asked += 1
+        if any(file.path.name.startswith("faulty") for file in group):
+            raise BoundExceededError("takes more than 1 s of processor time")
+        return super().ask(group)
+
+
+@pytest.fixture
+def faulty(project):
+    project._process = OneFaultyFile(f"{project_texts.__name__}:index_files", Bounds(60))
+    yield project
+    project._process.close()
+
+
+def test_a_file_beyond_the_bounds_is_left_out_alone(faulty, tmp_path, monkeypatch):
+    monkeypatch.setattr(project_texts, "REFRESH_S", 0)
+    here, bad = tmp_path / "pkg" / "here.py", tmp_path / "pkg" / "faulty.py"
+    write(tmp_path, {"pkg/faulty.py": "omega = four_long_name\n"})
+    assert faulty.left_out is None
+    assert followed(faulty, here, "alpha = ") == ["one_long_name\n"]
+    assert followed(faulty, here, "omega = ") == []
+    sentence = f"{bad} is left out of the context: it takes more than 1 s of processor time."
+    assert faulty.left_out == sentence
+    followed(faulty, here, "")
+    before = faulty._process.asked
+    followed(faulty, here, "")
+    assert faulty._process.asked == before, "neither is read again"
+    bad.unlink()
+    followed(faulty, here, "")
+    assert faulty.left_out is None
+
+
+def test_a_folder_of_faulty_files_is_given_up(faulty, tmp_path, monkeypatch):
+    monkeypatch.setattr(project_texts, "REFRESH_S", 0)
+    write(tmp_path, {f"faulty{n}.py": f"{n}" * (n + 1) for n in range(9)})
+    for _ in range(3):
+        followed(faulty, tmp_path / "pkg" / "here.py", "")
+    assert faulty.left_out.endswith(f" {project_texts.MOST_LEFT_OUT - 1} more files are left out.")
+    assert faulty._process.asked < 9
+
+
+def test_the_bounds_are_those_of_a_real_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(project_texts, "BOUNDS", Bounds(0.001))
+    write(tmp_path, {"a.py": "alpha = one\n"})
+    texts = ProjectTexts(workspace_files((str(tmp_path),), ()))
+    texts.elsewhere(tmp_path / "here.py", ())
+    texts.wait()
+    assert texts.left_out == (
+        f"{tmp_path / 'a.py'} is left out of the context: it takes more than 0.001 s of processor time."
+    )

@@ -11,6 +11,7 @@ local M = {}
 ---@field automatic? boolean
 ---@field problem? string The problem with the configured model, while another one is used.
 ---@field missing? string The extra that the configured model needs, if it is not installed.
+---@field files? string A sentence about the files of the workspace that were left out of it, if any were.
 ---@field names? string The reason that the last completion was made without the names in scope, if so.
 
 local SIGNS = { loading = '…', idle = '✓', thinking = '…', suggestion = '✦', none = '⊘', stopped = '✗', missing = '✗' }
@@ -83,6 +84,7 @@ function M.sentence()
   local said = status.reason and ('%s: %s'):format(meaning, status.reason) or meaning
   local is_news = status.problem and status.problem ~= status.reason
   said = is_news and ('%s. %s'):format(said, status.problem) or said
+  said = status.files and ('%s. %s'):format(said, status.files) or said
   return status.names and ('%s. Names in scope are unknown: %s'):format(said, status.names) or said
 end
 

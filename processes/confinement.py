@@ -15,7 +15,7 @@ import sys
 
 TYPE_CHECKING = False  # as in `typing`, whose import costs each program 3 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 WORK = "/work"
 PROGRAM = "/program"
@@ -131,13 +131,32 @@ OLDEST_LANDLOCK = 3
 
 
 def restrict_files(work: str, executable: str | None) -> bool:
-    """Let Landlock refuse all other files, TCP, and signals to others; True if it does.
+    """Let Landlock refuse all files but the libraries, TCP, and signals to others; True if it does.
 
-    The libraries can be read, the folder for *work* written to as well, and the *executable* run.
+    The folder for *work* can be written to as well, and the *executable* run.
     """
+    rights = dict.fromkeys(library_folders(), _READ_FILE | _READ_FOLDER)
+    rights |= dict.fromkeys(DEVICES, _READ_FILE | _WRITE_FILE) | {work: _OWN_FOLDER}
+    return _restrict(rights | ({} if executable is None else {executable: _EXECUTE | _READ_FILE}))
+
+
+def forbid_effects(writable: Sequence[str] = ()) -> bool:
+    """Let Landlock refuse to write files, to start programs, and to connect by TCP; True if it does.
+
+    All files can be read. Those below the folders *writable*, which must exist, can be written as well.
+    Threads that run already keep their rights.
+    """
+    if sys.platform != "linux":
+        return False
+    everything = {"/": _READ_FILE | _READ_FOLDER, os.devnull: _READ_FILE | _WRITE_FILE}
+    return _restrict(everything | dict.fromkeys(writable, _OWN_FOLDER))
+
+
+def _restrict(rights: Mapping[str, int]) -> bool:
+    """Let Landlock refuse all but the *rights* of files, by path; False if the kernel lacks it."""
     try:
         version = _call("syscall", _LANDLOCK_CREATE, None, 0, 1)
-    except OSError:
+    except (OSError, AttributeError):
         return False
     if version < OLDEST_LANDLOCK:
         return False
@@ -145,13 +164,8 @@ def restrict_files(work: str, executable: str | None) -> bool:
     attributes = (ctypes.c_uint64 * 3)(handled, 0b11, 0b11)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     rules = _call("syscall", _LANDLOCK_CREATE, attributes, size, 0)
-    for folder in library_folders():
-        _permit(rules, folder, _READ_FILE | _READ_FOLDER)
-    for device in DEVICES:
-        _permit(rules, device, _READ_FILE | _WRITE_FILE)
-    _permit(rules, work, _OWN_FOLDER & handled)
-    if executable is not None:
-        _permit(rules, executable, _EXECUTE | _READ_FILE)
+    for path, own in rights.items():
+        _permit(rules, path, own & handled)
     _call("prctl", _PR_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     _call("syscall", _LANDLOCK_RESTRICT, rules, 0)
     os.close(rules)

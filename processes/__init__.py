@@ -1,0 +1,1 @@
+"""Processes with bounds that the kernel keeps: time, memory, files, system calls."""

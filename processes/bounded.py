@@ -1,0 +1,227 @@
+"""A process that answers questions within bounds of processor time and memory, so that no question can hang.
+
+The work of a question may be one call of a library that no other thread can interrupt. So the kernel ends
+the process: a timer of processor time raises a signal that nothing handles. Time on the clock is limited as
+well, more generously, because a busy machine must not look like a hang. Where the kernel has no such timer,
+as on Windows, only the clock counts.
+
+The process may read files, and write in the given folders only; where the kernel has Landlock, it refuses
+everything else, TCP and other programs included. Questions and answers are pickled, as both ends are the
+same program.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from threading import Lock, Timer
+from typing import BinaryIO, cast
+
+from fimlsp.errors import UserError
+from fimlsp.processes.confinement import forbid_effects
+
+COMMAND = (
+    sys.executable,
+    "-c",
+    "import sys; sys.path = [p for p in sys.path if p]; "
+    "from fimlsp.processes.bounded import main; main(*sys.argv[1:])",
+)
+
+PATIENCE = 10
+"""Seconds on the clock for each second of processor time."""
+
+IDLE_S = 5.0
+"""Seconds without a question after which the process ends."""
+
+NICENESS = 5
+
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Libraries of numbers otherwise reserve memory for each processor, up to the bound."""
+
+_MOST_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The bounds of one process.
+
+    Attributes:
+        seconds: processor time of a question.
+        memory: bytes of address space, where the system can limit it.
+        writable: existing folders whose files may be written.
+    """
+
+    seconds: float
+    memory: int = 1 << 30
+    writable: tuple[str, ...] = ()
+
+
+class BoundExceededError(UserError):
+    """A question ended its process; the message is a predicate, such as 'takes more than 5 s'."""
+
+
+class BoundedProcess:
+    """Answers questions by *function*, written `module:name`, in a process that starts when it is needed.
+
+    It serves one question at a time, from any thread. Starting it takes the time of importing the module.
+    """
+
+    def __init__(self, function: str, bounds: Bounds) -> None:
+        self._function = function
+        self._bounds = bounds
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ending: Timer | None = None
+
+    def ask(self, question: object) -> object:
+        """The function's answer to *question*. Waits for it.
+
+        Raises:
+            BoundExceededError: the process exceeded a bound, or ended; the next question starts another one.
+            Exception: the function raised it.
+        """
+        with self._lock:
+            self._stop_timer()
+            raised, answer = self._answer(question)
+            self._ending = Timer(IDLE_S, self.close)
+            self._ending.daemon = True
+            self._ending.start()
+        if raised:
+            raise cast("Exception", answer)
+        return answer
+
+    def close(self) -> None:
+        """End the process; a question under way is answered first."""
+        with self._lock:
+            self._stop_timer()
+            self._end()
+
+    def _answer(self, question: object) -> tuple[bool, object]:
+        try:
+            process = self._running()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            pickle.dump(question, process.stdin)
+            process.stdin.flush()
+            return cast("tuple[bool, object]", pickle.load(process.stdout))
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            status = self._end()
+            raise BoundExceededError(self._describe(status)) from error
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            arguments = [self._function, json.dumps(asdict(self._bounds))]
+            self._process = subprocess.Popen(
+                [*COMMAND, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **_ONE_THREAD},
+            )
+        return self._process
+
+    def _end(self) -> int:
+        """End the process, if there is one; its exit status."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                cast("BinaryIO", pipe).close()
+        try:
+            return process.wait(1)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+    def _stop_timer(self) -> None:
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def _describe(self, status: int) -> str:
+        seconds = self._bounds.seconds
+        if status == -getattr(signal, "SIGPROF", 0):
+            return f"takes more than {seconds:g} s of processor time"
+        if status == _NO_MEMORY:
+            return f"needs more than {self._bounds.memory >> 20:,} MB"
+        if status == 1:
+            return f"takes more than {PATIENCE * seconds:g} s"
+        return f"ended the process that read it (exit status {status})"
+
+
+_NO_MEMORY = 3
+
+
+def main(function: str, bounds: str) -> None:
+    """Answer the questions of standard input by *function*, within *bounds*, until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = _claim_pipes()
+    limits = Bounds(**json.loads(bounds))
+    _limit(limits.memory)
+    forbid_effects(tuple(limits.writable))
+    module, _, name = function.partition(":")
+    work = getattr(importlib.import_module(module), name)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            question = pickle.load(source)
+            _start_timers(limits.seconds, nowhere)
+            answer = _answer(work, question)
+            _start_timers(0, nowhere)
+            sink.write(answer)
+            sink.flush()
+
+
+def _answer(work: Callable[[object], object], question: object) -> bytes:
+    try:
+        return pickle.dumps((False, work(question)))
+    except MemoryError:
+        os._exit(_NO_MEMORY)
+    except Exception as error:
+        try:
+            pickle.loads(data := pickle.dumps((True, error)))
+        except Exception:  # an error whose constructor has other arguments
+            text = f"{type(error).__name__}: {error}"[:_MOST_CHARACTERS]
+            return pickle.dumps((True, RuntimeError(text)))
+        return data
+
+
+def _start_timers(seconds: float, nowhere: int) -> None:
+    """End the process after so many *seconds* of processor time; 0 stops the timers."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+    if seconds:
+        faulthandler.dump_traceback_later(PATIENCE * seconds, exit=True, file=nowhere)
+    else:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _limit(memory: int) -> None:
+    """Lower the priority of the process, and limit its *memory*."""
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (memory, most))
+
+
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for the client alone; libraries get nothing and the error stream."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return source, sink

@@ -1,0 +1,102 @@
+"""A process with bounds: whatever a question does, the answer is its result, its error or the bound."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from fimlsp.datasets.programs.sandbox import missing_layers
+from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
+from fimlsp.processes.confinement import LANDLOCK
+
+EVAL = "builtins:eval"
+HAS_TIMER = sys.platform != "win32"
+HAS_LANDLOCK = sys.platform == "linux" and LANDLOCK not in missing_layers()
+
+
+@pytest.fixture
+def process(tmp_path):
+    bounded = BoundedProcess(EVAL, Bounds(seconds=0.5, memory=1 << 29, writable=(str(tmp_path),)))
+    yield bounded
+    bounded.close()
+
+
+ANSWERS = [
+    ("1 + 1", 2),
+    ("print('text of a library')", None),
+    ("__import__('sys').stdin.read()", ""),
+    ("__import__('os').environ['OPENBLAS_NUM_THREADS']", "1"),
+    ("'' in __import__('sys').path", False),
+]
+
+
+@pytest.mark.parametrize(("question", "expected"), ANSWERS)
+def test_answers(process, question, expected):
+    assert process.ask(question) == expected
+    assert process.ask("1 + 1") == 2
+
+
+ERRORS = [
+    ("1 / 0", ZeroDivisionError, "division by zero"),
+    ("(", SyntaxError, "never closed"),
+    ("[__import__('fimlsp.errors').errors.UserError('a')].pop().args[0] + 0", TypeError, "str"),
+    ("(lambda f: f(f))(lambda f: f(f))", RecursionError, "maximum recursion"),
+    ("(_ for _ in ()).throw(type('Own', (Exception,), {})('no class here'))", RuntimeError, "Own: no class"),
+    ("lambda: 0", Exception, "pickle"),
+]
+
+
+@pytest.mark.parametrize(("question", "kind", "text"), ERRORS)
+def test_errors_of_the_function_are_raised(process, question, kind, text):
+    with pytest.raises(kind, match=text):
+        process.ask(question)
+    assert process.ask("1 + 1") == 2
+
+
+EXCEEDED = [
+    ("[0 for _ in iter(int, 1)]", "takes more than 0.5 s of processor time"),
+    ("__import__('re').match('(a+)+$', 'a' * 60 + '!')", "takes more than 0.5 s of processor time"),
+    ("__import__('time').sleep(1000)", "takes more than 5 s"),
+    ("bytes(1 << 40)", "needs more than 512 MB"),
+    ("[*range(1 << 30)]", "needs more than 512 MB"),
+    ("__import__('os')._exit(9)", "exit status 9"),
+    ("__import__('os').kill(__import__('os').getpid(), 9)", "exit status -9"),
+]
+
+
+@pytest.mark.skipif(not HAS_TIMER, reason="this system has no timer of processor time")
+@pytest.mark.parametrize(("question", "reason"), EXCEEDED)
+def test_a_question_beyond_the_bounds_ends_its_process_alone(process, question, reason):
+    with pytest.raises(BoundExceededError, match=reason):
+        process.ask(question)
+    assert process.ask("1 + 1") == 2
+
+
+@pytest.mark.skipif(not HAS_LANDLOCK, reason="Landlock is Linux's")
+def test_all_but_reading_is_refused(process, tmp_path):
+    outside, inside = tmp_path.parent / "outside", tmp_path / "inside"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        refused = [
+            f"open({str(outside)!r}, 'w')",
+            f"__import__('os').remove({__file__!r})",
+            "__import__('subprocess').run(['true'])",
+            f"__import__('socket').create_connection(('127.0.0.1', {port}))",
+        ]
+        for question in refused:
+            with pytest.raises(PermissionError):
+                process.ask(question)
+    assert process.ask(f"open({str(inside)!r}, 'w').write('a')") == 1
+    assert process.ask(f"open({__file__!r}).read()") == Path(__file__).read_text(encoding="utf-8")
+    assert not outside.exists()
+
+
+def test_a_process_ends_without_questions(monkeypatch):
+    monkeypatch.setattr("fimlsp.processes.bounded.IDLE_S", 0.01)
+    bounded = BoundedProcess("os:getpgid", Bounds(5))
+    assert bounded.ask(0) > 0
+    running = bounded._process
+    assert running is None or running.wait(60) == 0
