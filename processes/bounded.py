@@ -2,8 +2,8 @@
 
 The work of a question may be one call of a library that no other thread can interrupt. So the kernel ends
 the process: a timer of processor time raises a signal that nothing handles. Time on the clock is limited as
-well, more generously, because a busy machine must not look like a hang. Where the kernel has no such timer,
-as on Windows, only the clock counts.
+well, more generously, for work that waits: a busy machine must not look like a hang. Where the kernel has no
+such timer, as on Windows, only the clock counts.
 
 The process may read files, and write in the given folders only; where the kernel has Landlock, it refuses
 everything else, TCP and other programs included. Questions and answers are pickled, as both ends are the
@@ -36,9 +36,6 @@ COMMAND = (
     "from fimlsp.processes.bounded import main; main(*sys.argv[1:])",
 )
 
-PATIENCE = 10
-"""Seconds on the clock for each second of processor time."""
-
 IDLE_S = 5.0
 """Seconds without a question after which the process ends."""
 
@@ -56,11 +53,13 @@ class Bounds:
 
     Attributes:
         seconds: processor time of a question.
+        clock: seconds on the clock.
         memory: bytes of address space, where the system can limit it.
         writable: existing folders whose files may be written.
     """
 
     seconds: float
+    clock: float = 300.0
     memory: int = 1 << 30
     writable: tuple[str, ...] = ()
 
@@ -154,7 +153,7 @@ class BoundedProcess:
         if status == _NO_MEMORY:
             return f"needs more than {self._bounds.memory >> 20:,} MB"
         if status == 1:
-            return f"takes more than {PATIENCE * seconds:g} s"
+            return f"takes more than {self._bounds.clock:g} s"
         return f"ended the process that read it (exit status {status})"
 
 
@@ -174,9 +173,11 @@ def main(function: str, bounds: str) -> None:
     with suppress(EOFError, BrokenPipeError):
         while True:
             question = pickle.load(source)
-            _start_timers(limits.seconds, nowhere)
+            _start_timer(limits.seconds)
+            faulthandler.dump_traceback_later(limits.clock, exit=True, file=nowhere)
             answer = _answer(work, question)
-            _start_timers(0, nowhere)
+            _start_timer(0)
+            faulthandler.cancel_dump_traceback_later()
             sink.write(answer)
             sink.flush()
 
@@ -195,15 +196,11 @@ def _answer(work: Callable[[object], object], question: object) -> bytes:
         return data
 
 
-def _start_timers(seconds: float, nowhere: int) -> None:
-    """End the process after so many *seconds* of processor time; 0 stops the timers."""
+def _start_timer(seconds: float) -> None:
+    """End the process after so many *seconds* of processor time; 0 stops the timer."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, seconds)
-    if seconds:
-        faulthandler.dump_traceback_later(PATIENCE * seconds, exit=True, file=nowhere)
-    else:
-        faulthandler.cancel_dump_traceback_later()
 
 
 def _limit(memory: int) -> None:
