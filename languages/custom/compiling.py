@@ -2,14 +2,19 @@
 
 `Lark(grammar, parser="earley", lexer="basic")` defines the language. Lark's loader expands imports,
 templates and repetitions, and everything here starts from its result.
+
+A grammar may be hostile. Lark reads it with expressions that backtrack, and a short rule can expand without
+end. So all of this runs in a process with bounds of time and memory.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from lark import Token, Tree
 from lark.exceptions import LarkError, UnexpectedInput
@@ -32,11 +37,16 @@ from fimlsp.languages.custom.indentation import (
 )
 from fimlsp.languages.custom.lexemes import compiled_lexemes, terminal_of
 from fimlsp.languages.custom.rules import NoSentenceError, TooManyProductionsError, to_grammar
+from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.automata.paths import Separation
 from fimlsp.lexing.nesting import CODE
+from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
 from fimlsp.quotient.language.tables import ends, neighbours
+
+MOST_SECONDS = 15.0
+"""Processor time for a grammar; most take less than one second."""
 
 MOST_WAYS = 10_000
 """Expansions of one rule."""
@@ -56,14 +66,54 @@ class CompiledGrammar:
     layout: Layout | None = None
 
 
-@lru_cache(32)
 def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
-    """The grammar in *files*, from the rule *start*.
+    """The grammar in *files*, from the rule *start*. Starts a process, 0.3 s, unless it is known.
 
     Raises:
         GrammarError: it cannot be read or used; the message names the rule or terminal, its line, and a
             remedy.
     """
+    result = _compiled(files, start)
+    if isinstance(result, str):
+        raise GrammarError(result)
+    return result
+
+
+@lru_cache(32)
+def _compiled(files: GrammarFiles, start: str) -> CompiledGrammar | str:
+    """The grammar, or the message of the error."""
+    try:
+        return cast("CompiledGrammar", _compiler().ask((files, start)))
+    except BoundExceededError as error:
+        return f"Cannot use {files.name}: it {error} to compile. Make it smaller or simpler."
+    except GrammarError as error:
+        return str(error)
+
+
+@lru_cache(1)
+def _compiler() -> BoundedProcess:
+    writable = ()
+    with suppress(OSError, RuntimeError):
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        writable = (str(cache_folder()),)
+    return BoundedProcess(f"{__name__}:compile_files", Bounds(MOST_SECONDS, writable=writable))
+
+
+def compile_files(question: tuple[GrammarFiles, str]) -> CompiledGrammar:
+    """As `compiled`, in this process and without bounds. Any failure is a `GrammarError`."""
+    files, start = question
+    try:
+        return _compile(files, start)
+    except GrammarError:
+        raise
+    except RecursionError as error:
+        raise GrammarError(f"Cannot use {files.name}: it nests too deeply. Use fewer brackets.") from error
+    except Exception as error:  # Lark and Python's parser of expressions were not written for such texts
+        reason = f"{type(error).__name__}: {_first_line(error)}"
+        raise GrammarError(f"Cannot use {files.name}: Lark fails on it ({reason}). Change it.") from error
+
+
+def _compile(files: GrammarFiles, start: str) -> CompiledGrammar:
     terminals, rules, ignored = _compiled_by_lark(files, start)
     defined = {terminal.name for terminal in terminals}
     needed = {str(symbol.name) for rule in rules for symbol in rule.expansion if symbol.is_term} - defined

@@ -20,7 +20,7 @@ from fimlsp.languages.suggested_lines import LinesPolicy
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.lexing.nesting import CODE, ModeStack
-from fimlsp.quotient.grammar.cfg import Grammar
+from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
@@ -49,8 +49,11 @@ class LarkLanguage(Language):
 
     @property
     def editor(self) -> EditorPolicy:
-        """As in `Language`, as far as the grammar defines it."""
-        return _policy(self)
+        """As in `Language`, as far as the grammar defines it; one that cannot be used defines nothing."""
+        try:
+            return _policy(self)
+        except GrammarError:
+            return EditorPolicy()
 
     def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""

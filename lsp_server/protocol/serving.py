@@ -96,7 +96,8 @@ async def _listen(pool: WorkerPool, host: str, port: int, admission: Admission) 
     door = Door()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _serve_client(pool, admission, reader, writer, door)
+        with contextlib.suppress(asyncio.CancelledError):  # the server ends; asyncio would log a traceback
+            await _serve_client(pool, admission, reader, writer, door)
 
     listening = await asyncio.start_server(connected, host, port)
     log.info("waiting for clients on %s, port %d", host, port)

@@ -38,19 +38,29 @@ Languages = Mapping[str, Language | str]
 """The language of each identifier, or the reason that it cannot be used."""
 
 
-class BackgroundRead(Generic[ResultT]):
-    """Runs functions in threads, and passes their results to *on_result* on the event loop.
+MOST_READS = 2
+"""Reads of one kind at once: one may wait for a slow file system."""
 
-    If a newer read was started meanwhile, the result of the older one is dropped.
+
+class BackgroundRead(Generic[ResultT]):
+    """Runs functions in threads, and passes the result of the newest to *on_result* on the event loop.
+
+    Of those that have to wait for a thread, only the newest is run.
     """
 
     def __init__(self, on_result: Callable[[ResultT], None]) -> None:
         self._on_result = on_result
         self._n_reads = 0
+        self._running = 0
+        self._waiting: Callable[[], ResultT] | None = None
 
     def start(self, read: Callable[[], ResultT]) -> None:
         """Call *read* in a thread; returns at once."""
         self._n_reads += 1
+        if self._running == MOST_READS:
+            self._waiting = read
+            return
+        self._running += 1
         loop = asyncio.get_running_loop()
         Thread(target=self._run, args=(read, self._n_reads, loop), daemon=True).start()
 
@@ -60,7 +70,11 @@ class BackgroundRead(Generic[ResultT]):
             loop.call_soon_threadsafe(self._take, result, number)
 
     def _take(self, result: ResultT, number: int) -> None:
-        if number == self._n_reads:
+        self._running -= 1
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self.start(waiting)
+        elif number == self._n_reads:
             self._on_result(result)
 
 

@@ -1,7 +1,8 @@
 """Runs the analysis of names in a process that may open only the files that the settings allow.
 
 The library that analyses a workspace opens files itself, so the rules of `WorkspaceFiles` are enforced by
-Python's audit events, which no library can avoid. The process may not write files, start programs or connect.
+Python's audit events, which no library can avoid. The process may not write files, start programs or connect,
+nor list folders outside of the workspace. On Linux, Landlock refuses all but the reading once more.
 """
 
 from __future__ import annotations
@@ -19,31 +20,15 @@ from fimlsp.languages.python.analysis.questions import Question
 from fimlsp.languages.python.helper_process import command_of
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lsp_server.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
+from fimlsp.processes.confinement import forbid_effects
 
 GUARDED_COMMAND = command_of("fimlsp.lsp_server.worker.file_guard", "main")
 
-_FORBIDDEN = frozenset(
-    [
-        "subprocess.Popen",
-        "socket.connect",
-        "socket.bind",
-        "ctypes.dlopen",
-        "shutil.rmtree",
-        "os.system",
-        "os.exec",
-        "os.posix_spawn",
-        "os.fork",
-        "os.forkpty",
-        "os.startfile",
-        "os.remove",
-        "os.rename",
-        "os.rmdir",
-        "os.mkdir",
-        "os.link",
-        "os.symlink",
-        "os.truncate",
-    ]
-)
+_FORBIDDEN = ("os.", "socket.", "subprocess.", "shutil.", "pty.", "fcntl.", "ctypes.dlopen", "ctypes.dlsym")
+"""The beginnings of forbidden events."""
+
+_LISTING = frozenset(["os.listdir", "os.scandir"])
+_HARMLESS = frozenset(["os.walk", "os.fwalk", "os.getxattr", "os.listxattr"])
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -75,9 +60,12 @@ class FileGuard:
             PermissionError: The operation is forbidden.
             FileNotFoundError: The file may not be read.
         """
-        if event in _FORBIDDEN and not (event == "os.mkdir" and self._is_scratch(arguments[0])):
-            raise PermissionError(f"the analysis may not use {event}")
-        if event == "open":
+        if event in _LISTING:
+            self._check_listing(arguments[0])
+        elif event.startswith(_FORBIDDEN) and event not in _HARMLESS:
+            if event != "os.mkdir" or not self._is_scratch(arguments[0]):
+                raise PermissionError(f"the analysis may not use {event}")
+        elif event == "open":
             self._check_open(*arguments[:3])
         elif event == "import" and isinstance(arguments[1], str):
             self._check_run(arguments[1])
@@ -92,6 +80,11 @@ class FileGuard:
             raise PermissionError(f"{name} may not be written")
         if name != os.devnull and not self._is_trusted(name) and not self._may_be_read(Path(name)):
             raise FileNotFoundError(f"{name} may not be read")  # libraries handle this error
+
+    def _check_listing(self, path: object) -> None:
+        name = os.fsdecode(path) if isinstance(path, str | bytes) else os.curdir
+        if not self._is_trusted(name) and not self._files.has(Path(name).resolve()):
+            raise FileNotFoundError(f"{name} may not be listed")
 
     def _may_be_read(self, path: Path) -> bool:
         real = self._files.permitted(path)
@@ -108,7 +101,7 @@ class FileGuard:
         return isinstance(name, str) and os.path.realpath(name).startswith(self._scratch)
 
     def _is_trusted(self, name: str) -> bool:
-        return os.path.realpath(name).startswith(self._trusted)
+        return (os.path.realpath(name) + os.sep).startswith(self._trusted)
 
 
 def trusted_folders() -> tuple[Path, ...]:
@@ -136,6 +129,7 @@ def scratch_folder() -> Path:
 def main() -> None:
     """Run the analysis under the guard."""
     scratch = scratch_folder()
+    forbid_effects((str(scratch),))
     guard = FileGuard(trusted_folders(), scratch)
     sys.addaudithook(guard.check)
     serve(guard.follow, scratch)

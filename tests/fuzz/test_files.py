@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path, PurePosixPath
 
+from fimlsp.languages.custom import LarkLanguage, compiling
+from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.lexing.automata.dfa import CompactDfa, Rule, Terminals, cached, compile_terminals
 from fimlsp.lexing.automata.regex import many
 from fimlsp.lsp_server.options import OPTIONS, Settings, load_of, resolve, unknown_names
@@ -18,11 +20,14 @@ from fimlsp.models.checkpoints.gguf_header import read_header
 from fimlsp.models.checkpoints.gguf_model import describe_header, token_bytes
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
+from fimlsp.processes.bounded import BoundedProcess, Bounds
+from fimlsp.quotient.grammar.cfg import GrammarError
 
 from ..models import gguf_files, tiny_checkpoints
 from .campaign import for_some_seconds, run
 from .nonsense import changed, damaged, put, value
 
+GRAMMAR_FOLDER = Path(__file__).parents[1] / "languages" / "custom" / "grammars"
 PIECES = ["*", "**", "/", "a", "?", "[a-z]", "[!", "]", "{a,b}", "{", "}", ",", "{1..9}", "\\", "é", "\n"]
 
 
@@ -58,6 +63,40 @@ PLACES = [
     "b/c.py",
     "d.pyi",
 ]
+
+
+GRAMMARS = [path.read_bytes() for path in sorted(GRAMMAR_FOLDER.glob("*.lark"))]
+SIGNS = ["a", "A", "_X", ":", "|", "?", "*", "+", "~3", "~0..9", "(", ")", "[", "]", '"a"', "->", "{x}", ".2"]
+SIGNS += ["/a|b/", "/(a*)*/", "%import", "common.INT", "%ignore", "%declare", "!", "\\", "\n", "\n "]
+
+
+def grammar(rng):
+    if rng.random() < 0.5:
+        return damaged(rng, rng.choice(GRAMMARS)).decode(errors="surrogateescape")
+    return "start: " + "".join(rng.choice(SIGNS) + " " * rng.randint(0, 1) for _ in range(rng.randint(1, 60)))
+
+
+@for_some_seconds
+def test_grammars(seconds, monkeypatch):
+    """Each is refused in a sentence, or has lexemes, rules and a policy for editors."""
+    compiler = BoundedProcess("fimlsp.languages.custom.compiling:compile_files", Bounds(2.0))
+    monkeypatch.setattr(compiling, "_compiler", lambda: compiler)
+
+    def case(rng):
+        language = LarkLanguage(GrammarFiles((("a.lark", grammar(rng)),)))
+        try:
+            assert language.grammar()
+            assert language.lexical_spec()
+            assert language.editor
+        except GrammarError as error:
+            message = str(error)
+        else:
+            return
+        assert "\n" not in message
+        assert len(message) < 1000
+
+    run("grammars", seconds, case)
+    compiler.close()
 
 
 @for_some_seconds

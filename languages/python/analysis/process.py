@@ -11,6 +11,7 @@ import faulthandler
 import os
 import pickle
 import signal
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,12 +25,14 @@ from fimlsp.languages.python.names.known_names import NameQuery
 LOOK_UP_S = 1.5
 """Processor seconds after which a look-up is given up, where the system can interrupt one."""
 
-PATIENCE_S = 15.0
-"""Seconds after which a question ends the process.
+QUESTION_S = 15
+"""Processor seconds after which a question ends the process, where the system can limit them.
 
-Its look-ups end after `LOOK_UP_S` each. So a question takes this long only if one cannot be interrupted, or
-waits for the disk or other programs.
+Its look-ups end after `LOOK_UP_S` each. So a question takes this long only if one cannot be interrupted.
 """
+
+PATIENCE_S = 150.0
+"""Seconds on the clock after which a question ends the process: one that waits for the disk, for instance."""
 
 GROWN_BYTES = 300_000_000
 """The size from which the process ends after the question."""
@@ -82,7 +85,8 @@ def _answer_all(
     nowhere = os.open(os.devnull, os.O_WRONLY)
     while size() <= GROWN_BYTES:
         question: Question = pickle.load(source)
-        faulthandler.dump_traceback_later(PATIENCE_S, exit=True, file=nowhere)
+        patience = PATIENCE_S if _limit_question() else QUESTION_S
+        faulthandler.dump_traceback_later(patience, exit=True, file=nowhere)
         guard(question)
         for finding in find_names(question, limited):
             send(finding)
@@ -102,6 +106,17 @@ def _time_limit() -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _limit_question() -> bool:
+    """End the process after `QUESTION_S` from now; false if the system cannot limit processor time."""
+    try:
+        import resource
+    except ImportError:
+        return False
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + QUESTION_S, most))
+    return True
 
 
 def _interrupt(_: int, __: object) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.languages.custom import load_grammar
+from fimlsp.languages.custom import compiling, load_grammar
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 
@@ -46,6 +46,57 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
 )
 def test_one_sentence(tmp_path, text, said):
     assert said in refusal(tmp_path, text)
+
+
+@pytest.fixture
+def within_half_a_second(monkeypatch):
+    """The bound of a grammar is half a second of processor time."""
+    with monkeypatch.context() as patch:
+        patch.setattr(compiling, "MOST_SECONDS", 0.5)
+        compiling._compiler.cache_clear()
+        yield
+        compiling._compiler().close()
+    compiling._compiler.cache_clear()
+
+
+def chain(n, step, end):
+    return "".join(step.format(at=at, next=at + 1) for at in range(n)) + end
+
+
+# what would keep Lark, Python's matcher or the engine busy, in fewer than 1,000,000 bytes
+WITHOUT_END = {
+    "a literal without its end": 'start: "' + "\\\\" * 40 + "\n",
+    "an expression without its end": "start: /" + "\\\\" * 40 + "\n",
+    "blank lines": 'start: "a"\n' + "\n" * 900_000,
+    "an expression that backtracks": f'start: A "{"a" * 60}"\nA: /(a+)+b|b/\n',
+    "a template of itself": 'start: t{"a"}\nt{x}: x t{t{x}}\n',
+    "terminals that double": "start: T0\n" + chain(40, "T{at}: T{next} T{next}\n", 'T40: "x"\n'),
+    "a chain of terminals": "start: T0\n" + chain(3_000, "T{at}: T{next}\n", 'T3000: "x"\n'),
+    "a long rule": "start: " + "A " * 400_000 + '\nA: "a"\n',
+}
+
+
+@pytest.mark.parametrize("text", WITHOUT_END.values(), ids=WITHOUT_END)
+@pytest.mark.usefixtures("within_half_a_second")
+def test_no_grammar_takes_longer_than_its_bound(tmp_path, text):
+    said = refusal(tmp_path, text)
+    assert said.startswith("Cannot use bad.lark: it takes more than 0.5 s of processor time to compile.")
+    (tmp_path / "good.lark").write_text('start: "a"\n')
+    assert load_grammar(tmp_path / "good.lark").grammar()
+
+
+# what ended in the traceback of a library
+WITHOUT_A_SENTENCE = [
+    "start: /\\N{nothing}/\n",
+    "start: /a{99999999999999999999}/\n",
+    'start: "\\x"\n',
+    "start: " + "(" * 3_000 + '"a"' + ")" * 3_000 + "\n",
+]
+
+
+@pytest.mark.parametrize("text", WITHOUT_A_SENTENCE)
+def test_failures_of_libraries_are_sentences(tmp_path, text):
+    assert refusal(tmp_path, text).startswith("Cannot ")
 
 
 def test_what_lies_elsewhere_is_not_read(tmp_path):

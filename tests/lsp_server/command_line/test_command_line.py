@@ -213,7 +213,12 @@ async def test_tcp(tmp_path):
         signal.signal, signal.SIGINT, signal.SIG_DFL
     )  # jobs in the background ignore them
     server = await asyncio.create_subprocess_exec(
-        *MODULE, "--tcp", f"127.0.0.1:{port}", cwd=tmp_path, preexec_fn=heed_interrupts
+        *MODULE,
+        "--tcp",
+        f"127.0.0.1:{port}",
+        cwd=tmp_path,
+        preexec_fn=heed_interrupts,
+        stderr=subprocess.PIPE,
     )
     reader, writer = await connected(port)
     writer.write(initialize_frame())
@@ -224,7 +229,9 @@ async def test_tcp(tmp_path):
     other_writer.write(initialize_frame())
     assert await finished(other_reader.readuntil(b"\r\n\r\n"))
     server.send_signal(signal.SIGINT)
-    assert await finished(server.wait()) == 0
+    _, errors = await finished(server.communicate())
+    assert server.returncode == 0
+    assert b"Traceback" not in errors, "clients are connected, and the server only ends"
     other_writer.close()
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from threading import Event, current_thread
 
 import pytest
 
 from fimlsp.lsp_server.options import running_version
 from fimlsp.lsp_server.session import workspace_reads
-from fimlsp.lsp_server.session.workspace_reads import WorkspaceFolders
+from fimlsp.lsp_server.session.workspace_reads import MOST_READS, BackgroundRead, WorkspaceFolders
 
 from ..local_editor import LocalEditor, LocalPool
 from ..local_files import write
@@ -78,3 +79,22 @@ async def test_files_that_never_come_do_not_keep_a_client_waiting(tmp_path, monk
     assert await editor.suggestion(uri=uri) == "scripted v1 'x' ''"
     hangs.set()
     await editor.session.close()
+
+
+async def test_many_reads_take_few_threads_and_the_newest_counts():
+    may_read, done, read, threads = Event(), asyncio.Event(), [], set()
+
+    def wait_and_read(number):
+        threads.add(current_thread())
+        may_read.wait(HANG_GUARD_S)
+        read.append(number)
+        return number
+
+    results = []
+    reads = BackgroundRead(lambda number: (results.append(number), done.set()))
+    for number in range(500):
+        reads.start(partial(wait_and_read, number))
+    may_read.set()
+    await finished(done.wait())
+    assert results == [499]
+    assert len(threads) == len(read) == MOST_READS + 1

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from fimlsp.languages.custom import LarkLanguage
+from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lexing.interruption import interruptible
@@ -237,11 +239,11 @@ def test_an_edit_that_fails_makes_the_document_anew(documents):
 LONG = b"".join(b"x%d = f(%d, y)\n" % (number, number) for number in range(20_000))
 
 
-def asked_in(data, seconds_ms, should_stop=lambda: False):
+def asked_in(data, seconds_ms, should_stop=lambda: False, language=PYTHON):
     """The completion of a backend with a model for the new document *data*; and the backend."""
     backend = Backend()
     backend._model = object()
-    backend.open(named("a"), 1, data, PYTHON)
+    backend.open(named("a"), 1, data, language)
     limits = Limits(deadline_ms=seconds_ms)
     return backend.complete(Complete(1, named("a"), 1, 4, limits, time.monotonic()), should_stop), backend
 
@@ -262,6 +264,13 @@ def test_the_engine_stops_for_a_request_that_is_cancelled():
     asks = iter([False] * 5)
     said, _ = asked_in(LONG, 600_000, lambda: next(asks, True))
     assert said.reason == "cancelled"
+
+
+def test_a_grammar_that_cannot_be_used_is_the_reason():
+    language = LarkLanguage(GrammarFiles((("own.lark", "start: other\n"),)))
+    said, backend = asked_in(b"abcdef", 600_000, language=language)
+    assert said.reason.startswith("The rule start (own.lark, line 1) uses other, which is not defined")
+    assert not backend.prepare()
 
 
 SLOW = {  # the model; the reasons of requests in a row, and at last an error or none

@@ -38,6 +38,20 @@ def test_only_what_the_workspace_allows_is_read(tmp_path):
             guard.check("open", (str(inside / name), "rb", os.O_RDONLY))
 
 
+def test_only_the_workspace_is_listed(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    write(inside, {"package/a.py": ""})
+    write(outside, {"c.py": ""})
+    (inside / "link").symlink_to(outside)
+    guard = guard_of(inside)
+    library = Path(os.__file__).parent
+    for folder in (inside, inside / "package", bytes(inside), library, library / "json"):
+        guard.check("os.scandir", (folder if isinstance(folder, bytes) else str(folder),))
+    for folder in (tmp_path, outside, inside / "link", inside / "..", "/", None):
+        with pytest.raises(FileNotFoundError):
+            guard.check("os.listdir", (str(folder) if isinstance(folder, Path) else folder,))
+
+
 def test_nothing_is_written_run_or_connected_to(tmp_path):
     write(tmp_path, {"a.py": ""})
     guard = guard_of(tmp_path)
@@ -49,6 +63,12 @@ def test_nothing_is_written_run_or_connected_to(tmp_path):
         ("subprocess.Popen", ("ls", [], None, None)),
         ("socket.connect", (None, ("127.0.0.1", 1))),
         ("os.remove", (str(tmp_path / "a.py"), -1)),
+        ("os.chmod", (str(tmp_path / "a.py"), 0, -1)),
+        ("os.utime", (str(tmp_path / "a.py"), None, None, -1)),
+        ("os.setxattr", (str(tmp_path / "a.py"), "user.a", b"", 0)),
+        ("os.kill", (1, 9)),
+        ("socket.__new__", (None, 2, 2, 0)),
+        ("socket.getaddrinfo", ("example.org", 80, 0, 0, 0)),
         ("os.mkdir", (str(tmp_path / "b"), 511, -1)),
         ("os.mkdir", (str(tmp_path / "scratch" / ".." / "b"), 511, -1)),
         ("open", (str(tmp_path / "scratch" / "a"), "wb", os.O_WRONLY | os.O_CREAT)),
@@ -117,3 +137,17 @@ def wait_for(names, document, left, right):
 
     block_until(lambda: line().is_done, lambda: "the names do not come")
     return line().names
+
+
+def test_names_of_files_outside_are_not_found(tmp_path):
+    write(tmp_path, {"outside_of_it.py": ""})
+    write(tmp_path / "work" / "package", {"__init__.py": "", "inside_of_it.py": ""})
+    names, document = NameLookup(), DocumentId(1, (tmp_path / "work" / "package" / "main.py").as_uri())
+    names.enter(Workspace(1, (str(tmp_path / "work"),), ()))
+    try:
+        inside = wait_for(names, document, b"from . import ", b"\n").imports[b"."]
+        outside = wait_for(names, document, b"from ... import ", b"\n").imports.get(b"...", ())
+    finally:
+        names._analysis.close()
+    assert b"inside_of_it" in inside
+    assert b"outside_of_it" not in outside

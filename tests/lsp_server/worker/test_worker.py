@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from fimlsp.lsp_server.messages import (
     Load,
     NotReady,
     Ready,
+    Working,
     read_report,
 )
 from fimlsp.lsp_server.worker import worker as worker_module
@@ -194,7 +196,8 @@ def test_instead_of_a_model_that_cannot_be_loaded_the_bundled_one_is(unusable, l
 
 
 def test_a_model_without_memory_is_given_up():
-    (_, answer, ready), loaded = reports((), LARGE, COMPLETE)
+    (_, working, answer, ready), loaded = reports((), LARGE, COMPLETE)
+    assert working == Working(COMPLETE.document)
     assert isinstance(answer, Answer)
     assert answer.completion.reason == "no memory; free some."
     assert ready == Ready("bundled", f"no memory; free some. {INSTEAD}")
@@ -202,7 +205,7 @@ def test_a_model_without_memory_is_given_up():
 
 
 def test_the_bundled_model_without_memory_is_told():
-    (_, answer, last), _ = reports((), Load(), COMPLETE)
+    (_, _, answer, last), _ = reports((), Load(), COMPLETE)
     assert isinstance(answer, Answer)
     assert last == NotReady("no memory; free some.")
 
@@ -234,9 +237,16 @@ def test_a_fault_is_logged_whole_and_told_in_a_sentence(fault, caplog):
     for message in (COMPLETE, Load()):
         Worker(Faulty(fault), Inbox(), sink).handle(message)
     sink.seek(0)
-    answer, last = read_report(sink), read_report(sink)
+    _, answer, last = (read_report(sink) for _ in range(3))
     sentence = f"failed unexpectedly ({type(fault).__name__}); the log has the details"
     assert answer.completion.reason == f"completing {sentence}"
     assert last == NotReady(f"loading the model {sentence}")
     assert len(caplog.records) == 2
     assert all(record.exc_info[1] is fault and str(fault) in record.message for record in caplog.records)
+
+
+def test_each_change_of_the_document_at_work_is_reported():
+    other = replace(COMPLETE, id=8, document=DocumentId(1, "b"))
+    told, _ = reports((), Load("any"), COMPLETE, COMPLETE, other, COMPLETE)
+    working = [report.document.uri for report in told if isinstance(report, Working)]
+    assert working == ["a", "b", "a"]
