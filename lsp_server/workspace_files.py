@@ -19,29 +19,51 @@ import fnmatch
 import os
 import re
 import stat
+import sys
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePath
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import bracex
 
 CELL_SCHEME = "vscode-notebook-cell"
+IS_WINDOWS = os.name == "nt"
+NAMES_IGNORE_CASE = sys.platform in ("win32", "darwin")
+"""True where `Secret` and `secret` are usually the same file."""
 
 
 def path_of(uri: str) -> Path | None:
-    """The absolute path of the file (for a cell, of its notebook); None for buffers without one."""
-    from urllib.request import (
-        url2pathname,  # takes 10 ms, which the process of the analysis need not wait for
-    )
+    """The absolute path of the file (for a cell, of its notebook); None for buffers without one.
 
+    A file of another machine has none, but on Windows, where its share is part of the path.
+    """
     try:
         parts = urlsplit(uri)
     except ValueError:
         return None
-    path = Path(url2pathname(parts.path)) if parts.scheme in ("file", CELL_SCHEME) else None
-    return path if path is not None and path.is_absolute() else None
+    if parts.scheme not in ("file", CELL_SCHEME):
+        return None
+    host = "" if parts.scheme == CELL_SCHEME or parts.netloc == "localhost" else parts.netloc
+    text = unquote(parts.path)
+    if IS_WINDOWS:
+        text = windows_path(host, text)
+    elif host:
+        return None
+    path = Path(text)
+    return path if path.is_absolute() else None
+
+
+def windows_path(host: str, text: str) -> str:
+    r"""The path of a URI as Windows writes it: `c:/a` for `/c:/a`, and `//host/share/a` with a *host*.
+
+    `url2pathname` of Python before 3.14 reads a drive only if its colon is not quoted; VS Code quotes it.
+    """
+    if host:
+        return f"//{host}{text}"
+    has_drive = text[:1] == "/" and text[1:2].isalpha() and text[2:3] == ":"
+    return text[1:] if has_drive else text
 
 
 def is_cell(uri: str) -> bool:
@@ -107,7 +129,11 @@ def _to_parts(glob: str) -> _PathPattern:
         names = ["**", *names]
     if names[-1] == "**":
         names.append("*")  # the contents of a folder, not the folder
-    return tuple(None if name == "**" else re.compile(fnmatch.translate(name)) for name in names)
+    return tuple(None if name == "**" else _name_pattern(name) for name in names)
+
+
+def _name_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(name), re.IGNORECASE if NAMES_IGNORE_CASE else 0)
 
 
 def _matches(parts: _PathPattern, names: list[str]) -> bool:

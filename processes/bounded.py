@@ -20,6 +20,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -105,6 +106,7 @@ class BoundedProcess:
             self._end()
 
     def _answer(self, question: object) -> tuple[bool, object]:
+        started = time.monotonic()
         try:
             process = self._running()
             assert process.stdin is not None
@@ -114,7 +116,8 @@ class BoundedProcess:
             return cast("tuple[bool, object]", pickle.load(process.stdout))
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             status = self._end()
-            raise BoundExceededError(self._describe(status)) from error
+            seconds = time.monotonic() - started
+            raise BoundExceededError(self._describe(status, seconds)) from error
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
@@ -146,14 +149,14 @@ class BoundedProcess:
         if self._ending is not None:
             self._ending.cancel()
 
-    def _describe(self, status: int) -> str:
-        seconds = self._bounds.seconds
+    def _describe(self, status: int, waited: float) -> str:
+        bounds = self._bounds
         if status == -getattr(signal, "SIGPROF", 0):
-            return f"takes more than {seconds:g} s of processor time"
+            return f"takes more than {bounds.seconds:g} s of processor time"
         if status == _NO_MEMORY:
-            return f"needs more than {self._bounds.memory >> 20:,} MB"
-        if status == 1:
-            return f"takes more than {self._bounds.clock:g} s"
+            return f"needs more than {bounds.memory >> 20:,} MB"
+        if waited >= bounds.clock:
+            return f"takes more than {bounds.clock:g} s"
         return f"ended the process that read it (exit status {status})"
 
 

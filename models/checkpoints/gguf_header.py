@@ -22,10 +22,10 @@ from fimlsp.models.errors import ModelError
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
-HEADER_BYTES_MAX = 128 << 20
+HEADER_BYTES_MAX = 64 << 20
 """The largest headers in use have about 40 MB, mostly a tokenizer in JSON."""
 
-ENTRIES_MAX = 1 << 22
+ENTRIES_MAX = 3 << 19
 """Total entries of all arrays, such as the tokens; files in use have up to 1,200,000."""
 
 KEYS_MAX = 1 << 14

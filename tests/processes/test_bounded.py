@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fimlsp.datasets.programs.sandbox import missing_layers
+from fimlsp.processes import bounded as bounded_module
 from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
 from fimlsp.processes.confinement import LANDLOCK
 
@@ -79,6 +80,30 @@ def test_a_question_that_waits_ends_its_process():
     with pytest.raises(BoundExceededError, match=r"takes more than 0\.1 s"):
         bounded.ask(1000)
     bounded.close()
+
+
+WITHOUT = """
+import os, signal, sys
+del signal.setitimer, os.nice
+sys.modules["resource"] = None
+sys.platform = "win32"
+"""
+
+
+def test_on_windows_the_clock_counts(monkeypatch):
+    """There are no timers of processor time, no limits and no priorities."""
+    *python, code = bounded_module.COMMAND
+    monkeypatch.setattr(bounded_module, "COMMAND", (*python, WITHOUT + code))
+    bounded = BoundedProcess(EVAL, Bounds(seconds=0.001, clock=2.0))
+    assert bounded.ask("sum(range(1_000_000))") > 0
+    with pytest.raises(BoundExceededError, match=r"takes more than 2 s"):
+        bounded.ask("[0 for _ in iter(int, 1)]")
+    bounded.close()
+
+
+def test_a_process_that_does_not_start_is_no_timeout():
+    with pytest.raises(BoundExceededError, match=r"ended the process that read it \(exit status 1\)"):
+        BoundedProcess("no.such:module", Bounds(60)).ask(1)
 
 
 @pytest.mark.skipif(not HAS_LANDLOCK, reason="Landlock is Linux's")

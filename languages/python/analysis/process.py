@@ -115,7 +115,11 @@ def _limit_question() -> bool:
     except ImportError:
         return False
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + QUESTION_S, most))
+    until = int(time.process_time()) + QUESTION_S
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (until, most))
+    except (OSError, ValueError):  # the user's own limit comes first
+        return False
     return True
 
 

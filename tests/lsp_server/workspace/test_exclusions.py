@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import PurePath, PureWindowsPath
 
 import pytest
 
+from fimlsp.lsp_server import workspace_files
 from fimlsp.lsp_server.workspace_files import LONGEST_GLOB, exclusions
 
 EXCLUDED = [
@@ -83,3 +84,20 @@ def test_what_is_ignored_is_told_and_the_rest_holds(globs, told):
     found = exclusions(globs)
     assert [told in problem for problem in found.problems] == [True] * (told is not None)
     assert found.has(PurePath("/q/a"))
+
+
+# on Windows and macOS `Secret` and `secret` are the same file
+IGNORING_CASE = [
+    ("**/Secret/**", "c:/work/secret/x.py", True),
+    ("C:/Work/**", "c:/work/x.py", True),
+    ("*_PB2.py", "/a/x_pb2.py", True),
+    ("*_pb3.py", "/a/x_pb2.py", False),
+]
+
+
+@pytest.mark.parametrize(("glob", "path", "is_excluded"), IGNORING_CASE)
+def test_globs_where_names_ignore_case(glob, path, is_excluded, monkeypatch):
+    monkeypatch.setattr(workspace_files, "NAMES_IGNORE_CASE", True)
+    exclusions.cache_clear()
+    assert exclusions((glob,)).has(PureWindowsPath(path)) is is_excluded
+    exclusions.cache_clear()
