@@ -10,6 +10,8 @@ from fimlsp.languages.python.missing_names.import_table import ImportTable
 from fimlsp.languages.python.names.code_state import state_at_end
 from fimlsp.languages.python.names.symbol_tables import code_alone, leaves_open
 from fimlsp.languages.python.versions import DEFAULT_VERSION
+from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.interface import read_interface
 from fimlsp.lsp_server.documents import LARGEST_CELL, LARGEST_DOCUMENT, OpenDocuments, TextChange
 from fimlsp.lsp_server.notebook_cells import read_cell
 from fimlsp.lsp_server.text_positions import Text
@@ -90,6 +92,25 @@ def test_the_time_to_read_a_text_is_linear(reader):
         if ratio > MOST:
             slow[start, piece, end] = ratio
     assert not slow
+
+
+STATEMENTS = [
+    "x = x + 1;\n",
+    "if x > 0 then x = 2; end;\n",
+    "do local y: number = x; end;\n",
+    "while x < 0 do break; end;\n",
+]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_the_time_to_check_a_script_is_linear(statement):
+    interface = read_interface("", "none")
+    check_script("", interface)  # the first one makes the parser
+
+    def check(text):
+        assert check_script(text, interface).faults == ()
+
+    assert growth(check, lambda n: "local x: number = 1;\n" + statement * n, 30_000) < MOST
 
 
 def of_length(n, start, piece, end):

@@ -17,6 +17,7 @@ from fimlsp.lsp_server.messages import (
     Edit,
     Limits,
     Open,
+    Working,
 )
 from fimlsp.lsp_server.worker_process import WorkerProcess, describe_end, pause_after
 from fimlsp.quotient.contexts.replacement import Replacement
@@ -71,9 +72,11 @@ async def test_messages_for_documents_it_does_not_know_do_not_end_a_worker(scrip
 
     worker = WorkerProcess(scripted_worker, begin, reports.put_nowait, ends.append)
     worker.start()
-    answers = [await finished(reports.get()) for _ in range(3)]
+    told = [await finished(reports.get()) for _ in range(7)]
     await worker.close()
-    assert all(isinstance(answer, Answer) for answer in answers)
+    at_work = [report.document for report in told if isinstance(report, Working)]
+    assert at_work == [A, B, A, B]
+    answers = [report for report in told if isinstance(report, Answer)]
     assert [answer.id for answer in answers] == [1, 2, 3]
     assert (
         answers[0].completion.reason == "completing failed unexpectedly (KeyError); the log has the details"
