@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 from lsprotocol import types
@@ -216,14 +217,32 @@ async def test_a_worker_that_dies_is_replaced_and_its_request_answered(editor, e
 
 
 async def test_a_worker_that_dies_again_and_again_is_started_after_a_pause(editor):
-    editor.open("# die<|>\n")
-    assert not (await editor.request()).items
+    """At another document each time; the same one would be left out."""
+    uris = (f"file:///project/{number}.py" for number in itertools.count())
+
+    async def die():
+        editor.open("# die<|>\n", uri=(uri := next(uris)))
+        assert not (await editor.request(uri=uri)).items
+
+    await die()
     await editor.until(lambda: editor.last_status().state == "idle")
-    assert not (await editor.request()).items
+    await die()
     await editor.until_status("loading", "it is restarted in 1 s")
     reason = None
     while reason != "the worker process has ended and will be restarted":  # pauses grow while it dies again
-        assert not (await editor.request()).items
+        await die()
         reason = editor.last_status().reason
     await editor.until(lambda: editor.last_status().state == "idle")
-    assert await editor.suggestion(types.Position(1, 0)) is not None
+    editor.open("<|>", uri=(uri := next(uris)))
+    assert await editor.suggestion(uri=uri) is not None
+
+
+async def test_a_document_at_which_the_worker_dies_again_is_left_out(editor):
+    editor.open("# die<|>\n")
+    for _ in range(2):
+        assert not (await editor.request()).items
+        await editor.until_status("loading", "the worker process ended with exit code 3; it is restarted")
+        await editor.until(lambda: editor.last_status().state == "idle")
+        editor.statuses.clear()
+    assert not (await editor.request()).items
+    await editor.until_status("none", "this file is left out: the worker process did not survive reading it")
