@@ -166,9 +166,11 @@ _NO_MEMORY = 3
 def main(function: str, bounds: str) -> None:
     """Answer the questions of standard input by *function*, within *bounds*, until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = _claim_pipes()
+    source, sink = claim_pipes()
     limits = Bounds(**json.loads(bounds))
-    _limit(limits.memory)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    limit_memory(limits.memory)
     forbid_effects(tuple(limits.writable))
     module, _, name = function.partition(":")
     work = getattr(importlib.import_module(module), name)
@@ -206,19 +208,17 @@ def _start_timer(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _limit(memory: int) -> None:
-    """Lower the priority of the process, and limit its *memory*."""
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
+def limit_memory(most: int) -> None:
+    """Limit the address spaces of this process and of those that it starts to *most* bytes, if possible."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (memory, most))
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
-def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for the client alone; libraries get nothing and the error stream."""
+def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for messages alone; libraries get the null device and the error stream."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

@@ -92,7 +92,7 @@ def _compiled(files: GrammarFiles, start: str) -> CompiledGrammar | str:
 
 @lru_cache(1)
 def _compiler() -> BoundedProcess:
-    writable = ()
+    writable: tuple[str, ...] = ()
     with suppress(OSError, RuntimeError):
         cache_folder().mkdir(parents=True, exist_ok=True)
         writable = (str(cache_folder()),)

@@ -5,13 +5,11 @@ Questions and answers are pickled, as both ends are the same program.
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import BinaryIO
 
 LONGEST_PAUSE_S = 60.0
 """Most seconds between the end of a process and the start of the next."""
@@ -92,19 +90,3 @@ def command_of(module: str, function: str) -> tuple[str, ...]:
     """The command of a process that runs *function* of *module*, and imports nothing from its own folder."""
     code = f"import sys; sys.path = [p for p in sys.path if p]; from {module} import {function}; {function}()"
     return sys.executable, "-c", code
-
-
-def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for the client alone; all other output goes to the error stream."""
-    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return source, sink
-
-
-def set_memory_limit(most: int) -> None:
-    """Limit the address spaces of this process and of those that it starts to *most* bytes, if possible."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (most, hard))

@@ -48,6 +48,7 @@ from fimlsp.lsp_server.messages import (
 )
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
 from fimlsp.models.remote.errors import ServerError
+from fimlsp.processes.bounded import claim_pipes
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
 
@@ -336,20 +337,10 @@ def collect_garbage() -> None:
 
 def serve(backend: BackendProtocol) -> None:
     """Run the worker for the process at the other end of standard input and output. Does not return."""
-    source, sink = _claim_pipes()
+    source, sink = claim_pipes()
     inbox = Inbox()
     Thread(target=inbox.fill, args=(source,), daemon=True).start()
     Worker(backend, inbox, sink).run()
-
-
-def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for the messages; libraries get the null device and standard error."""
-    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    return source, sink
 
 
 def main() -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fimlsp.languages.python.analysis.questions import Done, Finding, LookUpStarted, Question
-from fimlsp.languages.python.helper_process import claim_pipes, set_memory_limit
 from fimlsp.languages.python.names.known_names import NameQuery
+from fimlsp.processes.bounded import claim_pipes, limit_memory
 
 LOOK_UP_S = 1.5
 """Processor seconds after which a look-up is given up, where the system can interrupt one."""
@@ -54,7 +54,7 @@ def serve(guard: Callable[[Question], None] = lambda _: None, trees: Path | None
     """
     source, sink = claim_pipes()
     _lower_priority()
-    set_memory_limit(LARGEST_BYTES)
+    limit_memory(LARGEST_BYTES)
     with suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):  # the client has ended
         _answer_all(source, sink, guard, trees)
 

@@ -25,7 +25,7 @@ from fimlsp.languages.python.checker.modules import (
     source_folders,
 )
 from fimlsp.languages.python.checker.ty_server import Diagnostic, TyError, TyServer
-from fimlsp.languages.python.helper_process import claim_pipes, set_memory_limit
+from fimlsp.processes.bounded import claim_pipes, limit_memory
 
 MOST_BYTES = 300_000
 """The largest file that is checked."""
@@ -186,7 +186,7 @@ def serve(program: str, reader: Reader) -> None:
     """
     source, sink = claim_pipes()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    set_memory_limit(LARGEST_BYTES)
+    limit_memory(LARGEST_BYTES)
     checker = TypeChecker(program, reader)
     try:
         _answer_all(checker, source, sink)
