@@ -106,9 +106,9 @@ class Settings:
     )
     api: str = _option(
         AUTO,
-        one_of(AUTO, "llama-server", "completions", "ollama"),
+        one_of(AUTO, "llama-server", "completions", "ollama", "texts"),
         "The API of a model server: that of llama.cpp, `/v1/completions` with log-probabilities as in vLLM, "
-        "or that of Ollama; auto: detected.",
+        "that of Ollama, or texts alone; auto: detected.",
     )
     api_key_variable: str = _option(
         "",

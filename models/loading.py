@@ -34,6 +34,7 @@ from fimlsp.models.checkpoints.memory import (
 )
 from fimlsp.models.confidence import ConfidenceEstimate
 from fimlsp.models.discovery.gguf_stores import find_gguf
+from fimlsp.models.discovery.server_kinds import Api
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
 from fimlsp.models.networks import numpy_llama as small
 from fimlsp.models.networks.torch.threads import limit_threads
@@ -46,7 +47,7 @@ from fimlsp.models.protocols import NextToken
 from fimlsp.models.remote.address import Address, is_address
 from fimlsp.models.remote.gguf_server import is_gguf, load_gguf, path_of
 from fimlsp.models.remote.look_ahead import RemoteModel
-from fimlsp.models.remote.open_model import Api, open_model
+from fimlsp.models.remote.open_model import open_model
 
 if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import BitsChoice, DType
@@ -139,7 +140,7 @@ def load_model(
             such as the bundled one, use one.
         uses_buffer: True to mix predictions with those of the buffer cache, which helps a small network;
             None: as the checkpoint's config.json declares, as those of `fimlsp train` do.
-        api: API of a model server: `llama-server`, `completions` (vLLM and others) or `ollama`; None:
+        api: API of a model server: `llama-server`, `completions` (as of vLLM), `ollama` or `texts`; None:
             detected.
         api_key_variable: the environment variable with the key of a model server; None: FIMLSP_API_KEY.
         on_progress: called with the loaded share of the weights, from 0 to 1, if it is known.
@@ -264,9 +265,8 @@ def _gguf_file(name: str) -> Path | None:
 
 
 def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
-    remarks = [remote.kind, *(() if remote.is_exact else ("approximate",))]
     model = FimModel(
-        f"{remote.name} ({', '.join([*remarks, *(() if remote.fim.is_trained else (UNTRAINED,))])})",
+        f"{remote.name} ({', '.join([remote.kind, *(() if remote.fim.is_trained else (UNTRAINED,))])})",
         remote.network,
         remote.vocabulary,
         remote.fim,

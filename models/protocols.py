@@ -147,6 +147,14 @@ class SideBySide(NextToken, Protocol):
 
 
 @runtime_checkable
+class Redraws(NextToken, Protocol):
+    """A network whose texts can be drawn, where it does not report the candidates that it did not take."""
+
+    def drawn(self, number: int) -> NextToken | None:
+        """The network of the *number*-th draw; None if the candidates are reported."""
+
+
+@runtime_checkable
 class Cancellable(NextToken, Protocol):
     """A network elsewhere, for which the caller may have to wait."""
 

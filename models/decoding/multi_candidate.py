@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import heappop, heappush, nsmallest
 from itertools import count, islice
@@ -27,7 +27,7 @@ from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import OutOfMemoryError
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import ListsAllRows, NextToken, SideBySide
+from fimlsp.models.protocols import ListsAllRows, NextToken, Redraws, SideBySide
 from fimlsp.quotient.states.protocol import State
 
 BRANCHES_PER_STEP = 4
@@ -62,7 +62,12 @@ def _different(first: Decoding, should_stop: Callable[[], bool]) -> list[Middle]
     """The middle of *first*, and different ones up to the wanted number."""
     settings = first.settings
     middles = [first.run(should_stop)]
-    runs = _samples(first, should_stop) if settings.temperature else _branches(first, middles, should_stop)
+    if isinstance(first.model, Redraws) and (drawn := first.model.drawn(1)) is not None:
+        runs = _redrawn(first, first.model, drawn)
+    elif settings.temperature:
+        runs = _samples(first, should_stop)
+    else:
+        runs = _branches(first, middles, should_stop)
     for run in islice(runs, RUNS_PER_MIDDLE * (settings.candidates - 1)):
         middle = run.run(should_stop)
         if middle.stop_reason in ("cancelled", "deadline"):
@@ -90,6 +95,15 @@ def _samples(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Decod
         runs = [first.redrawn(draw) for draw in range(number, number + n)]
         run_ahead(runs, should_stop)
         yield from runs
+
+
+def _redrawn(first: Decoding, model: Redraws, drawn: NextToken | None) -> Iterator[Decoding]:
+    """Runs like *first* with texts that *model* draws, of which the first comes from *drawn*."""
+    for number in count(2):
+        if drawn is None:
+            return
+        yield replace(first.redrawn(0), model=drawn)
+        drawn = model.drawn(number)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -14,14 +14,9 @@ from fimlsp.models.checkpoints.hub import cached_models, find_folder
 from fimlsp.models.discovery.gguf_stores import StoredGguf, find_gguf, names_of, stored_ggufs
 from fimlsp.models.discovery.servers import ServerModel, models_on_servers
 from fimlsp.models.errors import ModelError
-from fimlsp.models.prompts.fim_format import find_format
+from fimlsp.models.prompts.fim_format import family_by_name, find_format
 
 BUNDLED = "bundled"
-REMARKS = {
-    "LM Studio": "it reports no probabilities of tokens; use its GGUF files directly",
-    "Ollama": "approximate, as it reports texts in place of tokens; its files can be used directly",
-}
-"""Remarks on all models of a kind of server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +129,11 @@ def _gguf(stored: StoredGguf, name: str) -> LocalModel:
 
 def _on_server(served: ServerModel) -> LocalModel:
     """A model of a server, described by its file if that is on this machine too."""
-    path = find_gguf(f"ollama:{served.name}") if served.kind == "Ollama" else served.path
-    family, fills_in, remark = "", None, REMARKS.get(served.kind)
-    if served.kind == "LM Studio":
-        fills_in = False
-    elif path is not None:
+    path = find_gguf(f"ollama:{served.name}") if served.kind.name == "Ollama" else served.path
+    named = family_by_name(served.name)
+    family, fills_in = ("", None) if named is None else (named.name, True)
+    remark = served.kind.remark
+    if path is not None:
         try:
             model = describe(path, served.name)
         except ModelError:
@@ -148,7 +143,7 @@ def _on_server(served: ServerModel) -> LocalModel:
             family = model.fim.family if model.fim else ""
     return LocalModel(
         name=served.address,
-        program=f"{served.kind}: {served.path.name if served.path else served.name}",
+        program=f"{served.kind.name}: {served.path.name if served.path else served.name}",
         size=served.size,
         n_parameters=served.n_parameters,
         context=served.context,

@@ -24,8 +24,9 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
+from fimlsp.models.discovery.server_kinds import ServerKind, kind_of
+
 PORTS = (8012, 8080, 8000, 11434, 1234)
-OWNERS = {"llamacpp": "llama-server", "vllm": "vLLM", "library": "Ollama", "organization_owner": "LM Studio"}
 LOOPBACK = "127.0.0.1"
 CONNECT_S = 0.5
 ANSWER_S = 2.0
@@ -40,7 +41,7 @@ class ServerModel:
     """A model of a server on this machine.
 
     Attributes:
-        kind: kind of the server, such as `vLLM`; `server` if unknown.
+        kind: kind of the server.
         port: port of the server.
         name: the server's name for the model.
         is_alone: True if the server has no other model.
@@ -50,7 +51,7 @@ class ServerModel:
         path: file of the model on this machine; None: unknown.
     """
 
-    kind: str
+    kind: ServerKind
     port: int
     name: str
     is_alone: bool
@@ -85,7 +86,7 @@ def _is_model(entry: object) -> bool:
 
 def _described(port: int, entries: list[dict[str, Any]]) -> Iterator[ServerModel]:
     for entry in entries:
-        kind = OWNERS.get(str(entry.get("owned_by")), "server")
+        kind = kind_of(entry)
         meta: dict[str, Any] = entry["meta"] if isinstance(entry.get("meta"), dict) else {}
         is_alone = len(entries) == 1
         yield ServerModel(
@@ -96,7 +97,7 @@ def _described(port: int, entries: list[dict[str, Any]]) -> Iterator[ServerModel
             n_parameters=_positive(meta.get("n_params")),
             size=_positive(meta.get("size")),
             context=_positive(meta.get("n_ctx_train") or entry.get("max_model_len")),
-            path=_path_of(port) if kind == "llama-server" and is_alone else None,
+            path=_path_of(port) if kind.name == "llama-server" and is_alone else None,
         )
 
 

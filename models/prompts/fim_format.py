@@ -33,6 +33,27 @@ log = logging.getLogger(__name__)
 LINE_ENDS = ("Ċ", LINE_END, "<0x0A>")
 """The spellings of a line end in vocabularies."""
 
+NAMED = (
+    (("codeqwen",), "CodeQwen1.5"),
+    (("qwen", "coder"), "Qwen-Coder"),
+    (("starcoder2",), "StarCoder2"),
+    (("starcoder",), "StarCoder"),
+    (("santacoder",), "SantaCoder"),
+    (("stable-code",), "Stable-Code"),
+    (("deepseek", "coder"), "DeepSeek-Coder"),
+    (("codellama",), "CodeLlama"),
+    (("code-llama",), "CodeLlama"),
+    (("codegemma",), "CodeGemma"),
+    (("codestral",), "Codestral"),
+    (("seed-coder",), "Seed-Coder"),
+    (("mellum",), "Mellum"),
+    (("refact",), "Refact"),
+    (("codegeex4",), "CodeGeeX4"),
+    (("granite-4",), "Granite 4"),
+    (("granite",), "StarCoder"),
+)
+"""The family of a model whose name has all of some words, for servers that do not list its tokens."""
+
 _LIKE_A_MARKER = re.compile(
     r"(?:fim|suf|suffix|pre|prefix|mid|middle|hole|infill|code)(?:\W|_|$)", re.IGNORECASE
 )
@@ -66,6 +87,11 @@ class FimFormat:
     def ending_also(self, ends: Iterable[int]) -> FimFormat:
         """This format if the tokens *ends* end a middle as well."""
         return replace(self, stops=self.stops.union(ends))
+
+    def without_start(self) -> FimFormat:
+        """This format for a server that itself writes the marker with which every text starts."""
+        starts = {self.marker_ids[marker] for marker in STARTS if marker in self.marker_ids}
+        return replace(self, prompt=tuple(part for part in self.prompt if part not in starts))
 
     @cached_property
     def overhead(self) -> int:
@@ -133,7 +159,7 @@ def find_format(
     if family is None:
         family = _recognised(vocabulary, architecture, model_name, untrained)
     elif isinstance(family, str):
-        family = _named(family, model_name)
+        family = named_family(family, model_name)
     missing = [text for text in family.all_markers if text not in vocabulary]
     if missing:
         raise ModelError(
@@ -166,6 +192,13 @@ def known_markers() -> list[str]:
     return list(dict.fromkeys([*texts, *STARTS, *TEXT_ENDS]))
 
 
+def family_by_name(model_name: str) -> Family | None:
+    """The family of a model with this name; None if it is that of none."""
+    name = model_name.lower()
+    found = next((family for words, family in NAMED if all(word in name for word in words)), None)
+    return None if found is None else named_family(found, model_name)
+
+
 def _recognised(
     vocabulary: Mapping[str, int], architecture: str | None, model_name: str, untrained: bool
 ) -> Family:
@@ -196,7 +229,12 @@ def _recognised(
     )
 
 
-def _named(name: str, model_name: str) -> Family:
+def named_family(name: str, model_name: str) -> Family:
+    """The family called *name*, for the model *model_name*.
+
+    Raises:
+        ModelError: there is none.
+    """
     for family in FAMILIES:
         if family.name.lower() == name.lower():
             return family

@@ -20,7 +20,7 @@ from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.remote.errors import RefusedError, invalid_answer, log_probability, stream_error, token_id
+from fimlsp.models.remote.errors import RefusedError, invalid_answer, log_probability, token_id
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.look_ahead import (
     CANDIDATES,
@@ -31,7 +31,6 @@ from fimlsp.models.remote.look_ahead import (
     ranked,
 )
 
-KINDS = {"vllm": "vLLM"}
 PREFIX = "token_id:"
 CANDIDATES_TRIED = (CANDIDATES, 20, 5)
 BAD_REQUEST = 400
@@ -111,11 +110,9 @@ class Completions:
         return next((step.candidates for step in self._steps_in(answer)), None)
 
     def _steps(self, text: Sequence[int], options: Mapping[str, object]) -> Iterator[ServerStep]:
-        with closing(self._client.stream("/v1/completions", {**self._body(text), **options})) as lines:
-            for line in lines:
-                if not line.startswith(b"data:") or line == b"data: [DONE]":
-                    continue
-                yield from self._steps_in(self._client.read_json(line[5:]))
+        with closing(self._client.events("/v1/completions", {**self._body(text), **options})) as events:
+            for event in events:
+                yield from self._steps_in(event)
 
     def _body(self, text: Sequence[int]) -> dict[str, object]:
         return {
@@ -131,8 +128,6 @@ class Completions:
     def _steps_in(self, chunk: Any) -> Iterator[ServerStep]:  # noqa: ANN401 - any JSON
         """The tokens in one chunk of a stream, which may hold several."""
         try:
-            if "error" in chunk:
-                raise stream_error(self._client.address, chunk["error"])
             reports = [choice["logprobs"] for choice in chunk["choices"] if choice.get("logprobs")]
             for report in reports:
                 for token, listed in zip(report["tokens"], report["top_logprobs"], strict=True):
@@ -176,11 +171,10 @@ def open_completions(
     vocabulary = read_vocabulary(tokenizer, fim.markers)
     server = Completions(client, name, vocabulary.token_bytes, fim.stops)
     server.fit(fim.arrange([], []))
-    kind = KINDS.get(str(listed.get("owned_by")), "/v1/completions")
     length = listed.get("max_model_len")
     context = min(length, CONTEXT_MAX) if isinstance(length, int) and length > 0 else CONTEXT_MAX // 2
     device, chat = str(client.address), template_beside(folder, tokenizer)
-    return RemoteModel(name, kind, device, LookAhead(server), vocabulary, fim, context, chat=chat)
+    return RemoteModel(name, client.kind.name, device, LookAhead(server), vocabulary, fim, context, chat=chat)
 
 
 def _tokenizer_folder(name: str, listed: Mapping[str, Any]) -> Path:
@@ -189,8 +183,7 @@ def _tokenizer_folder(name: str, listed: Mapping[str, Any]) -> Path:
     It is the folder that the server loaded the model from, if it is on this machine too, or that of a hub
     name.
     """
-    reported = (listed.get("root"), name, listed.get("parent"))
-    names = [*dict.fromkeys(text for text in reported if isinstance(text, str) and text)]
+    names = _reported_names(listed)
     folder = next(filter(None, map(_folder, names)), None)
     if folder is not None:
         return folder
@@ -202,6 +195,17 @@ def _tokenizer_folder(name: str, listed: Mapping[str, Any]) -> Path:
         f"{problem}. Start the server with the model's hub name as a second name "
         f"(`--served-model-name {name} OWNER/NAME`), and run `fimlsp models pull OWNER/NAME`."
     )
+
+
+def has_tokenizer(listed: Mapping[str, Any]) -> bool:
+    """True if the tokenizer of a model that a server lists so is on this machine."""
+    return any(_folder(name) for name in _reported_names(listed))
+
+
+def _reported_names(listed: Mapping[str, Any]) -> list[str]:
+    """The names of a model, and of that from which it was made."""
+    reported = (listed.get("root"), listed["id"], listed.get("parent"))
+    return [*dict.fromkeys(text for text in reported if isinstance(text, str) and text)]
 
 
 def _folder(name: str) -> Path | None:

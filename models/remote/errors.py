@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+from fimlsp.models.discovery.server_kinds import UNKNOWN, ServerKind
 from fimlsp.models.errors import ModelError
 from fimlsp.models.remote.address import Address
 
@@ -12,6 +13,9 @@ ROUNDING = 1e-3
 """Log-probabilities of at most this count as 0; larger ones are invalid."""
 
 TOKENS_MAX = 1 << 22
+TOO_LONG = ("context size", "context length", "context window", "maximum context", "max_seq_len")
+"""Words of servers whose context has no room for a prompt."""
+
 MESSAGE_SHOWN = 160
 
 
@@ -40,21 +44,26 @@ def invalid_answer(server: object, problem: str) -> ServerError:
     )
 
 
-def refused(server: object, status: int, message: str, key_variable: str | None) -> RefusedError:
+def refused(
+    server: object, status: int, message: str, key_variable: str | None, kind: ServerKind = UNKNOWN
+) -> RefusedError:
     """The error for an answer with the HTTP *status* (not 200) and the server's own *message*."""
     answer = f"{status} {message}".strip()
-    reason, remedy = _reason_and_remedy(status, answer, key_variable)
+    reason, remedy = _reason_and_remedy(status, answer, key_variable, kind)
     return RefusedError(f"Cannot use the server at {server}: {reason} ({answer}). {remedy}.", status)
 
 
-def _reason_and_remedy(status: int, answer: str, key_variable: str | None) -> tuple[str, str]:
+def _reason_and_remedy(
+    status: int, answer: str, key_variable: str | None, kind: ServerKind
+) -> tuple[str, str]:
     variable = key_variable or "the environment variable named by apiKeyVariable"
+    is_too_long = any(words in answer.lower() for words in TOO_LONG)
     cases = (
         (status in (401, 403), "it rejected the key", f"Put a valid key into {variable}"),
         (300 <= status < 400, "it redirects, and redirects are not followed", "Give the address it names"),
-        (status == 404, "not found", "Check the address, the model name after # and the option api"),
-        (status in (429, 503), "it is busy or not ready", "Wait for the next attempt, or give it more slots"),
-        ("context size" in answer.lower(), "its context is full", "Start it with a larger -c or fewer slots"),
+        (status == 404, "not found", kind.absent),
+        (status in (429, 503), "it is busy or not ready", kind.less_busy),
+        (is_too_long, "its context is full", kind.longer_context),
     )
     for applies, reason, remedy in cases:
         if applies:
@@ -96,9 +105,13 @@ def exact_bytes(address: Address, value: Any) -> bytes | None:  # noqa: ANN401 -
         raise invalid_answer(address, "token bytes that are not bytes") from error
 
 
-def stream_error(address: Address, error: Any) -> ServerError:  # noqa: ANN401 - any JSON
-    """The error for an *error* event within a stream, whose HTTP status was 200."""
+def stream_error(
+    address: Address,
+    error: Any,  # noqa: ANN401 - any JSON
+    kind: ServerKind = UNKNOWN,
+) -> ServerError:
+    """The error for an *error* event within a stream of a server of this *kind*; its HTTP status was 200."""
     code, message = (error.get(key) if isinstance(error, dict) else None for key in ("code", "message"))
     if type(code) is not int or not isinstance(message, str):
         return invalid_answer(address, str(error)[:MESSAGE_SHOWN])
-    return refused(address, code, " ".join(message.split())[:MESSAGE_SHOWN], None)
+    return refused(address, code, " ".join(message.split())[:MESSAGE_SHOWN], None, kind)

@@ -23,9 +23,14 @@ from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.vocabulary import ModelVocabulary, encoded_ids
 from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.http_client import HttpClient
-from fimlsp.models.remote.llama_server import LearnedBytes, LlamaServer, ServerTokenizer, chat_of_server
+from fimlsp.models.remote.llama_server import (
+    LearnedBytes,
+    LlamaServer,
+    ServerTokenizer,
+    Slots,
+    chat_of_server,
+)
 from fimlsp.models.remote.look_ahead import LookAhead, RemoteModel
-from fimlsp.models.remote.slots import Slots
 
 if TYPE_CHECKING:
     from xllamacpp import Server

@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Thread
 from typing import Any
+from urllib.parse import quote
 
 import h11
 
 from fimlsp.lexing.interruption import Interrupted
+from fimlsp.models.discovery.server_kinds import UNKNOWN, ServerKind
 from fimlsp.models.remote.address import Address
-from fimlsp.models.remote.errors import GoneError, ServerError, invalid_answer, refused
+from fimlsp.models.remote.errors import GoneError, ServerError, invalid_answer, refused, stream_error
 
 CONNECT_S = 5.0
 POLL_S = 0.02
@@ -40,6 +42,9 @@ FRESH_S = 2.0
 ANSWER_MAX = 1 << 25
 LINE_MAX = 1 << 20
 """Bytes of one line of a stream, which describes one token; 64 candidates take 6,000."""
+
+NO_DATA = (b":", b"event:", b"id:", b"retry:", b"data: [DONE]")
+"""Beginnings of lines without data in a stream of server-sent events."""
 
 ERROR_SHOWN = 160
 CLOSED = "it closed the connection"
@@ -212,12 +217,18 @@ class HttpClient:
     """Sends requests to the server at *address*, one at a time.
 
     *key* is sent as a bearer token; *variable* is the environment variable that it was read from, for errors.
+
+    Attributes:
+        kind: the kind of the server, for advice.
+        model: the name of the model that a router is to use for each request; empty: the only one.
     """
 
     def __init__(self, address: Address, key: str | None = None, variable: str | None = None) -> None:
         self.address = address
         self._key = key
         self._variable = variable
+        self.kind: ServerKind = UNKNOWN
+        self.model = ""
         self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -238,14 +249,14 @@ class HttpClient:
             self._should_stop = before
             self.close()
 
-    def ask(self, path: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401 - any JSON
-        """The whole JSON answer of *path*; with a *body* the request is a POST.
+    def ask(self, path: str, body: Mapping[str, object] | None = None, seconds: float = ANSWER_S) -> Any:  # noqa: ANN401 - any JSON
+        """The whole JSON answer of *path* within so many *seconds*; with a *body* the request is a POST.
 
         Raises:
             ServerError: the server does not answer, rejects the request, or its answer is not JSON.
             Interrupted: the caller has lost interest.
         """
-        deadline = Deadline.of(self._should_stop, ANSWER_S)
+        deadline = Deadline.of(self._should_stop, seconds)
         connection, data = self._send(path, body, deadline), bytearray()
         try:
             for part in connection.parts(deadline):
@@ -281,6 +292,25 @@ class HttpClient:
                 yield unfinished.strip()
             self.answered_at = time.monotonic()
 
+    def events(self, path: str, body: Mapping[str, object]) -> Generator[Mapping[str, Any], None, None]:
+        """Yield the objects that *path* streams: server-sent events with JSON, or lines of JSON.
+
+        Raises:
+            ServerError: as `stream`; or an object reports an error, or the stream has another form.
+        """
+        with closing(self.stream(path, body)) as lines:
+            for line in lines:
+                if line.startswith(NO_DATA):
+                    continue
+                if not line.startswith((b"data:", b"{")):
+                    raise invalid_answer(self.address, "not a stream of events")
+                event = self.read_json(line.removeprefix(b"data:"))
+                if not isinstance(event, Mapping):
+                    raise invalid_answer(self.address, "an event that is not an object")
+                if "error" in event:
+                    raise stream_error(self.address, event["error"], self.kind)
+                yield event
+
     def read_json(self, data: bytes) -> Any:  # noqa: ANN401 - any JSON
         """The JSON value in *data*.
 
@@ -315,13 +345,17 @@ class HttpClient:
     def _request(
         self, connection: Connection, path: str, body: Mapping[str, object] | None, deadline: Deadline
     ) -> Connection:
+        if body is not None and self.model:
+            body = {"model": self.model, **body}
         data = b"" if body is None else json.dumps(body).encode()
         method = "GET" if body is None else "POST"
+        if body is None and self.model:
+            path = f"{path}?model={quote(self.model, safe='')}"
         try:
             status = connection.request(method, path, self._headers, data, deadline)
             if status != 200:
                 message = self._message(connection, deadline)
-                raise refused(self.address, status, message, self._variable)
+                raise refused(self.address, status, message, self._variable, self.kind)
         except BaseException:
             connection.close()
             raise

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import PurePath
 from typing import Any, overload
 
@@ -29,7 +30,6 @@ from fimlsp.models.remote.errors import (
     exact_bytes,
     invalid_answer,
     log_probability,
-    stream_error,
     token_id,
 )
 from fimlsp.models.remote.http_client import HttpClient
@@ -41,15 +41,14 @@ from fimlsp.models.remote.look_ahead import (
     ServerStep,
     ranked,
 )
-from fimlsp.models.remote.slots import Slots
 
 FORCED = 1000.0
 REMEMBERED_TEXTS = 256
 GREEDY = {"temperature": 0, "samplers": ["temperature"], "speculative.n_max": 0, "cache_prompt": True}
 OPTIONS = {**GREEDY, "return_tokens": True, "stream": True, "response_fields": ["stop_type"]}
 ALL_OF_ONE = {**GREEDY, "response_fields": ["completion_probabilities"]}
-COMMENT_OR_OTHER_FIELD = (b":", b"event:", b"id:", b"retry:")
-"""Beginnings of lines without data in a stream of server-sent events."""
+SHARED_ONE_IN = 2
+"""A text goes on in a slot if that has this share of the text, or of its own; else it gets the oldest."""
 
 NO_CANDIDATES = "tokens without their candidates"
 PREFIX, SUFFIX = "a", "b"
@@ -102,6 +101,33 @@ class LearnedBytes(Sequence["bytes | None"]):
 
     def __len__(self) -> int:
         return len(self._table)
+
+
+class Slots:
+    """The *number* slots of a server that has one client, each with the text that was read in it last.
+
+    A prompt is read in the slot that has read most of it already. The server would choose another one while
+    a cancelled request still holds its own, and read everything anew. A request for a certain slot waits for
+    it instead, and goes on after the part that was read.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._texts: dict[int, Sequence[int]] = dict.fromkeys(range(number), ())
+
+    def choose(self, text: Sequence[int]) -> int:
+        """The slot for *text*, which it has read from now on."""
+        shared = {slot: common_prefix(known, text) for slot, known in self._texts.items()}
+        slot = max(shared, key=lambda slot: shared[slot])
+        if shared[slot] * SHARED_ONE_IN < min(len(text), len(self._texts[slot])) or not shared[slot]:
+            slot = next(iter(self._texts))
+        del self._texts[slot]  # the newest is last
+        self._texts[slot] = tuple(text)
+        return slot
+
+
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """The number of equal tokens at the start of both."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 class LlamaServer:
@@ -175,17 +201,8 @@ class LlamaServer:
     def _events(self, text: Sequence[int], options: Mapping[str, object]) -> Generator[Mapping[str, Any]]:
         """Yield the server's event for each token."""
         body = {**self._prompt(text), "n_probs": self.candidates, **OPTIONS, **options}
-        with closing(self._client.stream("/completion", body)) as lines:
-            for line in lines:
-                if not line.startswith(b"data:"):
-                    if line.startswith(COMMENT_OR_OTHER_FIELD):
-                        continue
-                    raise invalid_answer(self._client.address, "not a stream of events")
-                event = self._client.read_json(line[5:])
-                if not isinstance(event, Mapping):
-                    raise invalid_answer(self._client.address, "an event that is not an object")
-                if "error" in event:
-                    raise stream_error(self._client.address, event["error"])
+        with closing(self._client.events("/completion", body)) as events:
+            for event in events:
                 if "stop_type" in event or event.get("stop") is True:
                     return
                 yield event

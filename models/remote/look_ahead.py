@@ -33,13 +33,13 @@ class RemoteModel:
 
     Attributes:
         name: name of the model, for people.
-        kind: kind of the server, for instance `llama-server`.
+        kind: kind of the server, for instance `llama-server`, and what is approximate about it.
         device: where the model runs.
         network: predicts tokens, through the server.
         vocabulary: token ids and their bytes.
         fim: markers and order of the prompt.
         context: maximum number of tokens of prompt and middle together.
-        is_exact: True if the server reports the bytes of tokens.
+        has_probabilities: True if the server reports log-probabilities.
         wants_buffer: True if the model is to be mixed with the buffer cache.
         chat: the template of its conversations; None: unknown.
     """
@@ -51,7 +51,7 @@ class RemoteModel:
     vocabulary: ModelVocabulary
     fim: FimFormat
     context: int
-    is_exact: bool = True
+    has_probabilities: bool = True
     wants_buffer: bool = False
     chat: ChatTemplate | None = None
 

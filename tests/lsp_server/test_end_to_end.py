@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from ..models.remote import documented_servers
 from .wire import children
 
 SERVER = [sys.executable, "-m", "fimlsp", "--stdio"]
@@ -167,3 +168,22 @@ async def test_neither_server_nor_worker_reaches_for_the_network(start_editor, t
     assert await editor.suggestion() is not None
     assert set(heard.read_text().splitlines()) == {"process"}
     assert heard.read_text().count("process") >= 2
+
+
+async def test_a_server_of_texts_alone_is_used_and_called_approximate(start_editor):
+    server = documented_servers.start("LM Studio")
+    try:
+        editor = await start_editor(*SERVER)
+        options = {"model": server.address, "family": "fimlsp", "deadlineMs": 60_000, "maxTokens": 12}
+        await editor.initialize(options)
+        await editor.until_status("idle", "bundled (LM Studio, approximate: no probabilities)")
+        marked = "def read(path):\n    with open(<|>\n        return file.read()\n"
+        editor.open(marked)
+        answer = await editor.request(kind=types.InlineCompletionTriggerKind.Invoked)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert answer.items
+    for item in answer.items:
+        ast.parse(marked.replace("<|>", item.insert_text))
+    assert {path for path, _ in server.asked} == {"/v1/completions"}

@@ -27,7 +27,7 @@ def test_the_real_llama_cpp(gguf, monkeypatch):
     with serving(gguf) as ask:
         port = urlsplit(ask.address).port
         (served,) = models_on_servers((port,))
-        assert (served.kind, served.path, served.context) == ("llama-server", gguf, 1024)
+        assert (served.kind.name, served.path, served.context) == ("llama-server", gguf, 1024)
         assert served.address == f"http://127.0.0.1:{port}"
         assert served.n_parameters > 3_000_000
         monkeypatch.setattr(listing, "models_on_servers", lambda: [served])
@@ -77,9 +77,9 @@ OLLAMA = [{"id": name, "object": "model", "owned_by": "library"} for name in ("c
 STUDIO = {"id": "qwen2.5-coder-7b", "object": "model", "owned_by": "organization_owner"}
 
 KINDS = [
-    (models(VLLM), [("vLLM", "http://127.0.0.1:PORT", None)]),
+    (models(VLLM), [("vLLM", "http://127.0.0.1:PORT", True)]),
     (models(*OLLAMA), [("Ollama", f"http://127.0.0.1:PORT#{entry['id']}", None) for entry in OLLAMA]),
-    (models(STUDIO), [("LM Studio", "http://127.0.0.1:PORT", False)]),
+    (models(STUDIO), [("LM Studio", "http://127.0.0.1:PORT", True)]),
     (models({"id": "other"}), [("server", "http://127.0.0.1:PORT", None)]),
     (models({"id": "a\x1b[31m"}, {"id": 1}, 7, {}, {"id": "good", "owned_by": ["x"], "meta": 1}), ["good"]),
     (models(), []),
@@ -104,7 +104,7 @@ def test_kinds_of_servers(answers, expected, monkeypatch):
         assert [entry.name for entry in served] == ["good"]
         return
     told = [
-        (kind.kind, entry.name.replace(str(port), "PORT"), entry.fills_in)
+        (kind.kind.name, entry.name.replace(str(port), "PORT"), entry.fills_in)
         for kind, entry in zip(served, described, strict=True)
     ]
     assert told == expected

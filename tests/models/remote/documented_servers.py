@@ -1,4 +1,4 @@
-"""Servers with the documented interfaces of vLLM and Ollama, which serve the bundled model.
+"""Servers with the documented interfaces of vLLM, Ollama and others, which serve the bundled model.
 
 What a real vLLM answered is in `vllm.json` (see `recorded.py`); of Ollama nothing was recorded. The forms
 follow
@@ -6,7 +6,14 @@ follow
   up to 20, `return_tokens_as_token_ids`, `allowed_token_ids`, `ignore_eos`; an error is
   `{"error": {"message": ...}}` with status 400, which in a stream is the first event after a status 200;
 - Ollama, `docs/api.md`, with `logprobs` as in release 0.12.11: lines of JSON, texts of tokens alone, U+FFFD
-  for what is no text, no candidates where the model ends.
+  for what is no text, no candidates where the model ends;
+- LM Studio, lmstudio.ai/docs, "OpenAI Compatibility API" and "REST API v0": `logprobs` is null;
+- TabbyAPI, `endpoints/OAI/types/completion.py`: the candidates as texts, in the form of OpenAI;
+- llama-cpp-python, `llama_cpp/server/app.py` and `llama.py`: `suffix`, and status 500 for `logprobs` unless
+  the model was loaded with `logits_all`;
+- DeepSeek, api-docs.deepseek.com, "Create FIM Completion (Beta)": `/beta/completions` with `suffix`;
+- Mistral, docs.mistral.ai/api, "FIM": `/v1/fim/completions`, whose texts are `delta.content`; status 422 for
+  keys that it does not know.
 """
 
 import json
@@ -23,7 +30,8 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        self.answer(json.dumps(self.server.listed))
+        found = {"/v1/models": self.server.listed, **self.server.others}.get(self.path)
+        self.answer(json.dumps(found or {"error": {"message": "not found"}}), 200 if found else 404)
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -128,7 +136,79 @@ def ollama_show(model, _):
     return 200, [json.dumps({"model_info": info})]
 
 
+def text_reports(model, prompt, suffix, length, draws):
+    """The text that the model writes, in one piece a token, with its candidates, and why it ends."""
+    vocabulary = model.vocabulary
+    if suffix is None:
+        suffix, _, prompt = prompt.removeprefix("<|right|>").partition("<|left|>")
+    tokens = model.fim.arrange(vocabulary.encode(prompt), vocabulary.encode(suffix))
+    if draws and length < 8:  # a middle starts with the second candidate, as a draw might
+        tokens.append(model.network.begin(tokens).tokens[1])
+        yield (vocabulary.token_bytes[tokens[-1]] or b"").decode(errors="ignore"), {}, None
+    for token, listed in written(model, tokens, length):
+        if token in model.fim.stops:
+            yield "", {}, "stop"
+            return
+        texts = {
+            (vocabulary.token_bytes[one] or b"").decode(errors="replace"): value
+            for one, value in listed.items()
+        }
+        yield (vocabulary.token_bytes[token] or b"").decode(errors="replace"), texts, None
+    yield "", {}, "length"
+
+
+def completions_of(*, refuses_candidates=None, tells=False, has_suffix=False, knows=None):
+    """`/v1/completions` in the form of OpenAI; *knows* are the keys that are not refused."""
+
+    def complete(model, body):
+        if refuses_candidates and "logprobs" in body:
+            return 500, [json.dumps({"error": {"message": refuses_candidates}})]
+        if knows is not None and not body.keys() <= knows:
+            return 422, [json.dumps({"detail": "Extra inputs are not permitted"})]
+        assert has_suffix == ("suffix" in body)
+        lines = []
+        for text, texts, reason in text_reports(
+            model, body["prompt"], body.get("suffix"), body["max_tokens"], body["temperature"]
+        ):
+            logprobs = None
+            if tells and texts:
+                logprobs = {"tokens": [text], "token_logprobs": [0], "top_logprobs": [texts]}
+            choice = {"index": 0, "text": text, "logprobs": logprobs, "finish_reason": reason}
+            if knows is not None:
+                choice = {"index": 0, "delta": {"content": text}, "finish_reason": reason}
+            lines.append(f"data: {json.dumps({'choices': [choice]})}\n\n")
+        return 200, [*lines, "data: [DONE]\n\n"]
+
+    return complete
+
+
+MISTRAL_KEYS = {"model", "prompt", "suffix", "max_tokens", "temperature", "stream", "stop", "random_seed"}
+NO_LOGITS = "logprobs is not supported for models created with logits_all=False"
+CODER = {"id": "bundled", "object": "model"}
+STUDIO = {"id": "bundled", "state": "loaded", "max_context_length": 32768, "loaded_context_length": 1024}
 SERVERS = {
+    "LM Studio": (
+        CODER | {"owned_by": "organization_owner"},
+        {"/v1/completions": completions_of()},
+        {"/api/v0/models/bundled": STUDIO},
+    ),
+    "TabbyAPI": (
+        CODER | {"owned_by": "tabbyAPI", "parameters": {"max_seq_len": 1024}},
+        {"/v1/completions": completions_of(tells=True)},
+    ),
+    "llama-cpp-python": (
+        CODER | {"owned_by": "me"},
+        {"/v1/completions": completions_of(refuses_candidates=NO_LOGITS, has_suffix=True)},
+    ),
+    "DeepSeek": (
+        CODER | {"owned_by": "deepseek"},
+        {"/beta/completions": completions_of(tells=True, has_suffix=True)},
+    ),
+    "Mistral": (
+        CODER | {"owned_by": "mistralai"},
+        {"/v1/fim/completions": completions_of(has_suffix=True, knows=MISTRAL_KEYS)},
+    ),
+    "unknown": (CODER, {"/v1/completions": completions_of(has_suffix=True)}),
     "vLLM": (
         {"id": "bundled", "object": "model", "owned_by": "vllm", "root": str(BUNDLED), "max_model_len": 1024},
         {"/v1/completions": vllm_completions},
@@ -143,7 +223,8 @@ SERVERS = {
 def start(kind):
     """A running server of that kind, with its `address` and its requests in `asked`."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    entry, server.posts = SERVERS[kind]
+    entry, server.posts, *others = SERVERS[kind]
+    server.others = others[0] if others else {}
     server.listed = {"object": "list", "data": [entry]}
     server.model, server.asked = load_model(uses_buffer=False), []
     server.address = f"http://127.0.0.1:{server.server_address[1]}"

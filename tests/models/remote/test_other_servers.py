@@ -100,7 +100,7 @@ def test_several_names_of_one_model_are_one_model(server):
 @pytest.mark.parametrize("server", ["Ollama"], indirect=True)
 def test_ollama_writes_what_connects_and_is_called_approximate(server):
     model = load_model(server.address)
-    assert model.name == "tiny:latest (Ollama, approximate)"
+    assert model.name == "tiny:latest (Ollama, approximate: texts in place of tokens)"
     texts = [middle_of(model, cursor).text for cursor in CURSORS]
     assert texts[0] == middle_of(server.model, CURSORS[0]).text
     prompts = [body["prompt"] for path, body in server.asked if path == "/api/generate"]
@@ -123,11 +123,3 @@ def test_how_likely_an_end_is_that_is_not_listed_is_asked(server):
     exact = server.model.network.begin(tokens).stop
     assert model.network.stop_after(tokens, ()) == pytest.approx(exact, abs=1e-5)
     assert model.network.begin(tokens).stop >= exact
-
-
-@pytest.mark.parametrize("server", ["vLLM"], indirect=True)
-def test_a_server_that_tells_no_probabilities_is_refused(server):
-    server.listed["data"][0] = server.listed["data"][0] | {"owned_by": "organization_owner"}
-    server.posts = {"/v1/completions": lambda *_: (200, ['data: {"choices": [{"text": "x"}]}\n\n'])}
-    with pytest.raises(ServerError, match="without their candidates"):
-        load_model(server.address)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fimlsp.models.remote.slots import Slots, common_prefix
+from fimlsp.models.remote.llama_server import Slots, common_prefix
 
 A, B, C = list(range(100)), list(range(200, 300)), list(range(300, 400))
 CASES = {
