@@ -131,8 +131,11 @@ def _on_server(served: ServerModel) -> LocalModel:
     """A model of a server, described by its file if that is on this machine too."""
     path = find_gguf(f"ollama:{served.name}") if served.kind.name == "Ollama" else served.path
     named = family_by_name(served.name)
-    family, fills_in = ("", None) if named is None else (named.name, True)
-    remark = served.kind.remark
+    family, fills_in, remark = "", None, served.kind.remark
+    if named is not None:
+        family = named.name
+        fills_in, reservation = check_names(family, served.name)
+        remark = remark if fills_in else reservation
     if path is not None:
         try:
             model = describe(path, served.name)

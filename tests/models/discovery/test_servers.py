@@ -78,7 +78,13 @@ STUDIO = {"id": "qwen2.5-coder-7b", "object": "model", "owned_by": "organization
 
 KINDS = [
     (models(VLLM), [("vLLM", "http://127.0.0.1:PORT", True)]),
-    (models(*OLLAMA), [("Ollama", f"http://127.0.0.1:PORT#{entry['id']}", None) for entry in OLLAMA]),
+    (
+        models(*OLLAMA),
+        [
+            ("Ollama", "http://127.0.0.1:PORT#codellama:7b-code", True),
+            ("Ollama", "http://127.0.0.1:PORT#x:1b", None),
+        ],
+    ),
     (models(STUDIO), [("LM Studio", "http://127.0.0.1:PORT", True)]),
     (models({"id": "other"}), [("server", "http://127.0.0.1:PORT", None)]),
     (models({"id": "a\x1b[31m"}, {"id": 1}, 7, {}, {"id": "good", "owned_by": ["x"], "meta": 1}), ["good"]),
