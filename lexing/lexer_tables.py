@@ -10,7 +10,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
 from fimlsp.lexing.automata.paths import Paths, Separation, ShortestWords
 from fimlsp.lexing.lexical_spec import NO_KIND, LexicalSpec
-from fimlsp.lexing.nesting import TerminatorModes
 
 NEWLINE, DEDENT = "NEWLINE", "DEDENT"
 
@@ -162,7 +161,7 @@ class LexerTables:
 
     def _take_layout(self, spec: LexicalSpec) -> None:
         self.offside = spec.offside is not None
-        self.terminated = isinstance(spec.start, TerminatorModes)
+        self.terminated = spec.start.terminated
         self.quiet = spec.offside.blank if spec.offside else frozenset[int]()
         self.most_blocks = spec.offside.most_blocks if spec.offside else sys.maxsize
 

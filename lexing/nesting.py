@@ -16,7 +16,7 @@ lexemes in every context.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 _SPACE, _TAB, _FORM_FEED = b" \t\f"
 
@@ -83,6 +83,9 @@ class ModeStack:
 
     __slots__ = ("depth", "known", "parent", "shape")
 
+    terminated: ClassVar[bool] = False
+    """True in a layout of terminators, in which the modes decide about each line end."""
+
     def __init__(self, shape: str = CODE, parent: ModeStack | None = None, *, known: bool = True) -> None:
         self.shape = shape
         self.parent = parent
@@ -98,6 +101,14 @@ class ModeStack:
         """The stack after a lexeme of kind *lexeme*; None if it closes nothing open or nests too deeply."""
         del lexeme
         return self
+
+    def beyond(self, lexeme: str) -> Iterable[tuple[tuple[str, ...], ModeStack]]:
+        """The possible stacks after a lexeme of kind *lexeme* that closes what is below an unknown bottom.
+
+        Each is given with the modes closed there, innermost first, as in `opened`.
+        """
+        del lexeme
+        return ()
 
     @property
     def mode(self) -> str:
@@ -168,6 +179,8 @@ class TerminatorModes(ModeStack):
     """
 
     __slots__ = ("_enders", "_line_end", "_other", "_unseen")
+
+    terminated = True
 
     def __init__(
         self, line_end: str, enders: Iterable[str], unseen: Iterable[str] = (), *, known: bool = True

@@ -189,7 +189,9 @@ class RightSideFinder:
     def _find(self) -> tuple[RightEntry, ...]:
         lexical, data, cursor = self.tables.lexical, self.document.data, self.cursor
         kept = None if self.kept is None else self.kept.strings
-        text = TextAfterCursor(lexical, data, cursor, kept, self._is_rest_of_line, self.tables.may_follow)
+        text = TextAfterCursor(
+            lexical, data, cursor, kept, self._is_rest_of_line, self._line_at, self.tables.may_follow
+        )
         open_modes = self.tables.language.open_modes(text)
         boundaries = boundary_lexemes(lexical, data, cursor, open_modes.places())
         if self.kept is not None:
@@ -227,6 +229,10 @@ class RightSideFinder:
     def _is_rest_of_line(self, position: int) -> bool:
         return self._rest_of_line(position) is not None
 
+    def _line_at(self, position: int) -> Line | None:
+        line = self.document.rest_of_line(position)
+        return None if line.broken or not self.document.transitions.may_stand(line) else line
+
     def _rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
         """The rest of a line of code from *position* on, and the context after it; None if invalid."""
         if position not in self._rests_of_lines:
@@ -234,8 +240,8 @@ class RightSideFinder:
         return self._rests_of_lines[position]
 
     def _read_rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
-        line = self.document.rest_of_line(position)
-        if line.broken or not self.document.transitions.may_stand(line):
+        line = self._line_at(position)
+        if line is None:
             return None
         following = self.document.goes_on_at(position + line.size)
         if following is None or (len(line.openers) > following.unmatched and self.tables.offside):

@@ -13,7 +13,7 @@ from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.lexing.nesting import TerminatorModes
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
-from fimlsp.quotient.language.contract import Language, LineMayEnd, OpenModes, TextAfterCursor
+from fimlsp.quotient.language.contract import Language, OpenModes, ReadToCode, TextAfterCursor
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
 _WORDS = (
@@ -85,7 +85,7 @@ class Go(Language):
         """As in `Language`."""
         modes = text.lexical.unknown
         assert isinstance(modes, TerminatorModes)
-        return LineMayEnd(text, modes)
+        return ReadToCode(text, (modes.may_end,))
 
 
 @cache

@@ -21,6 +21,7 @@ from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder
 
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar, without_useless
+from fimlsp.quotient.grammar.line_ends import OptionalLineEnds, with_line_ends
 from fimlsp.quotient.grammar.places import Names, Places, in_places, marked
 
 Definition = tuple[Names, Tree[object]]
@@ -33,13 +34,15 @@ def read_grammar(
     switched_on: Switches | None = None,
     places: Places | None = None,
     *,
+    line_ends: OptionalLineEnds | None = None,
     drop_useless: bool = False,
 ) -> Grammar:
     """The grammar written in *text*, with the rule *start* as its start symbol.
 
     *switched_on* maps the name of a switch to True or False, and any other name to None. With *places* the
-    rules are copied for the places they occur in (see `places.py`). Rules that are unreachable or derive no
-    sentence are dropped with *drop_useless*; otherwise they are an error.
+    rules are copied for the places they occur in (see `places.py`). With *line_ends* a line end may stand
+    before each terminal (see `line_ends.py`). Rules that are unreachable or derive no sentence are dropped
+    with *drop_useless*; otherwise they are an error.
 
     Raises:
         GrammarError: *text* is not a Lark grammar, uses unsupported features, or has rules that may be empty
@@ -60,6 +63,8 @@ def read_grammar(
     rules, repetitions = converter.rules, converter.repetitions
     if places is not None:
         rules, repetitions = in_places(places, start, rules, repetitions)
+    if line_ends is not None:
+        rules, repetitions = with_line_ends(line_ends, start, without_useless(start, rules), repetitions)
     rules = without_useless(start, rules) if drop_useless else rules
     repetitions = {name: element for name, element in repetitions.items() if name in rules}
     grammar = make_grammar(start, rules, repetitions)

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
 from types import MappingProxyType
 from typing import NamedTuple
 
-from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.lexical_spec import LexicalSpec
-from fimlsp.lexing.line import longest_match
-from fimlsp.lexing.nesting import ModeStack, TerminatorModes
+from fimlsp.lexing.line import Line, longest_match
+from fimlsp.lexing.nesting import ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 Span = tuple[int, int]
+
+_DEEPEST = 50
+_LINE_FEED = 10
 
 
 class Fault(NamedTuple):
@@ -101,6 +106,7 @@ class TextAfterCursor:
 
     `kept` are the strings that a middle must stay inside, outermost first; None if it may leave them.
     `is_rest_of_line(position)` is True if the text from *position* on may be the rest of a line of code.
+    `line_at(position)` is the line of code from *position* on, whatever is open there; None if there is none.
     `may_follow(kinds)` is True if all neighbours in *kinds* may be adjacent in a sentence.
     """
 
@@ -109,6 +115,7 @@ class TextAfterCursor:
     cursor: int
     kept: tuple[str, ...] | None
     is_rest_of_line: Callable[[int], bool]
+    line_at: Callable[[int], Line | None]
     may_follow: Callable[[Sequence[int]], bool]
 
 
@@ -123,6 +130,14 @@ class StringTail:
     kinds: tuple[int, ...]
     end: int
     opened: tuple[str, ...]
+
+
+class _Part(Enum):
+    """A part of the text after a cursor: its first lexeme, the rest of its line, or all of it."""
+
+    LEXEME = auto()
+    LINE = auto()
+    ALL = auto()
 
 
 class OpenModes:
@@ -227,46 +242,110 @@ class Language(ABC):
         return {}
 
 
-class LineMayEnd(OpenModes):
-    """The two modes of a layout of terminators, for the cursor before *text*; *modes* is either of them.
+class ReadToCode(OpenModes):
+    """Reads the text after a cursor in each of *places* up to ordinary code, from where lines are read alike.
 
-    The text after the cursor is read up to the first lexeme after which a line may not end. From there on it
-    has the same lexemes in either mode (see `lexing/nesting.py`).
+    These are all modes that the lexer may be in at the cursor, apart from that of ordinary code. A lexeme
+    that closes what is below an unknown bottom may leave several stacks (`ModeStack.beyond`).
     """
 
-    def __init__(self, text: TextAfterCursor, modes: TerminatorModes) -> None:
+    def __init__(self, text: TextAfterCursor, places: Sequence[ModeStack]) -> None:
         self._text = text
-        self._may_end = modes.may_end
-        self._read: dict[int, tuple[tuple[int, ...], int] | None] = {}
+        self._places = places
+        self._read: dict[tuple[ModeStack, int, _Part], list[StringTail]] = {}
+        self._depth = 0
 
     def places(self) -> Iterable[ModeStack]:
         """As in `OpenModes`."""
-        return (self._may_end,)
+        return self._places
 
     def tails(self, place: ModeStack, kind: int | None, position: int) -> Iterable[StringTail]:
         """As in `OpenModes`."""
-        modes = place if kind is None else place.after(self._text.lexical.kinds[kind])
-        assert modes is not None
-        if modes.line_end is None:
-            return (StringTail((), position, place.opened),)
-        if position not in self._read:
-            self._read[position] = self._lexemes_from(position)
-        lexemes = self._read[position]
-        return () if lexemes is None else (StringTail(*lexemes, place.opened),)
+        for closed, modes in [((), place)] if kind is None else self._after(place, kind):
+            for tail in self._from(modes, position, _Part.LEXEME):
+                yield StringTail(tail.kinds, tail.end, (*place.opened, *closed, *tail.opened))
 
-    def _lexemes_from(self, position: int) -> tuple[tuple[int, ...], int] | None:
-        """The kinds from *position* on, up to one after which a line may not end; None if there are none."""
+    def _after(self, modes: ModeStack, kind: int) -> Iterable[tuple[tuple[str, ...], ModeStack]]:
+        """The stacks after a lexeme of *kind*, each with the modes that it closes below an unknown bottom."""
+        lexical = self._text.lexical
+        if kind not in lexical.mode_changers:
+            return [((), modes)]
+        following = modes.after(lexical.kinds[kind])
+        return modes.beyond(lexical.kinds[kind]) if following is None else [((), following)]
+
+    def _from(self, modes: ModeStack, position: int, part: _Part) -> list[StringTail]:
+        """The ways to read on from *position*; after *part* they are shared by other places. Cached."""
+        key = modes, position, part
+        if key not in self._read:
+            self._read[key] = []  # in case the recursion gets too deep
+            if self._depth < _DEEPEST:
+                self._depth += 1
+                self._read[key] = list(self._tails_from(modes, position, part))
+                self._depth -= 1
+        return self._read[key]
+
+    def _tails_from(self, modes: ModeStack, position: int, part: _Part) -> Iterator[StringTail]:
+        """As `_from`. Recursive after *part*, and where a lexeme leaves several stacks."""
         lexical, data = self._text.lexical, self._text.data
         kinds: list[int] = []
-        modes: ModeStack | None = self._may_end
-        while modes is not None and modes.line_end is not None and position < len(data):
+        while modes.opened:
+            checkpoint()
+            if position == len(data):
+                if not modes.in_code:
+                    return
+                break
+            begins_line = position > 0 and data[position - 1] == _LINE_FEED
+            whole_line = self._line_at(modes, position, kinds) if begins_line else None
+            if whole_line is not None:
+                modes, line = whole_line
+                kinds += line.kinds
+                position += line.size
+                continue
             lexeme = longest_match(lexical, lexical.dfa.starts[modes.mode], data, position)
             if lexeme is None or lexeme[0] == lexical.bad:
-                return None
+                return
             kind, position = lexeme
             if kind not in lexical.skipped:
                 kinds.append(kind)
                 if not self._text.may_follow(kinds[-2:]):
-                    return None
-            modes = modes.after(lexical.kinds[kind]) if kind in lexical.mode_changers else modes
-        return tuple(kinds), position
+                    return
+            stacks = [*self._after(modes, kind)]
+            ends_line = part != _Part.ALL and data[position - 1] == _LINE_FEED
+            if len(stacks) != 1 or ends_line or (part == _Part.LEXEME and kinds):
+                later = _Part.ALL if ends_line else _Part.LINE if part == _Part.LEXEME else part
+                yield from self._continued(kinds, stacks, position, later)
+                return
+            modes = stacks[0][1]
+        yield StringTail(tuple(kinds), position, ())
+
+    def _line_at(self, modes: ModeStack, position: int, kinds: list[int]) -> tuple[ModeStack, Line] | None:
+        """The line at *position* after *kinds*, with the stack after it, if it is read as one of code is."""
+        if modes.mode != self._text.lexical.unknown.mode:
+            return None
+        line = self._text.line_at(position)
+        after = None if line is None else _modes_after(self._text.lexical, line.kinds, modes)
+        if line is None or after is None or not self._text.may_follow((*kinds[-1:], *line.kinds[:1])):
+            return None
+        return after, line
+
+    def _continued(
+        self,
+        kinds: list[int],
+        stacks: Iterable[tuple[tuple[str, ...], ModeStack]],
+        position: int,
+        part: _Part,
+    ) -> Iterator[StringTail]:
+        for closed, modes in stacks:
+            for tail in self._from(modes, position, part):
+                if self._text.may_follow((*kinds[-1:], *tail.kinds[:1])):
+                    yield StringTail((*kinds, *tail.kinds), tail.end, (*closed, *tail.opened))
+
+
+@remembered(1 << 14)
+def _modes_after(lexical: LexerTables, kinds: tuple[int, ...], modes: ModeStack) -> ModeStack | None:
+    """The stack after a line of *kinds* in *modes*; None if one closes what is below an unknown bottom."""
+    following: ModeStack | None = modes
+    for kind in kinds:
+        if following is not None and kind in lexical.mode_changers:
+            following = following.after(lexical.kinds[kind])
+    return following

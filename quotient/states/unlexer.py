@@ -134,13 +134,24 @@ class Unlexer:
     def _write_lexeme(self, kinds: Iterable[int]) -> bool:
         step = None if self.lexer.at_lexeme_start else self.lexer.close()
         lexer = self.lexer if step is None else step.lexer
-        start = self.tables.lexical.dfa.starts[lexer.modes.mode]
         for kind in kinds:
-            text = self._uncommon(kind) or self.tables.shortest_words.suffix(start, kind)
+            text = self._uncommon(kind) or self._shortest(kind, lexer)
             for candidate in self._candidates(text, kind) if text else ():
                 if self._reads_as(candidate, kind, [] if step is None else step.symbols):
                     return self.put(candidate)
         return False
+
+    def _shortest(self, kind: int, lexer: LexerState) -> bytes | None:
+        """The shortest lexeme of *kind* in the mode of *lexer*, else in that after white space."""
+        starts = self.tables.lexical.dfa.starts
+        text = self.tables.shortest_words.suffix(starts[lexer.modes.mode], kind)
+        if (
+            text is None
+            and (blank := lexer.feed(b" ")) is not None
+            and (apart := blank.lexer.finish()) is not None
+        ):
+            text = self.tables.shortest_words.suffix(starts[apart.lexer.modes.mode], kind)
+        return text
 
     def _uncommon(self, kind: int) -> bytes | None:
         """With *uncommon*, a lexeme of *kind* that is likely to be new in the text; else None."""
