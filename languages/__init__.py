@@ -50,6 +50,18 @@ def _go() -> Language:
     return go
 
 
+def _typescript() -> Language:
+    from fimlsp.languages.typescript import typescript
+
+    return typescript
+
+
+def _javascript() -> Language:
+    from fimlsp.languages.typescript import javascript
+
+    return javascript
+
+
 def _slua() -> Language:
     from fimlsp.languages.slua.language import slua
 
@@ -62,6 +74,8 @@ LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
         "json": KnownLanguage(("json",), ("*.json",), _json),
         "lua": KnownLanguage(("lua",), ("*.lua",), _lua),
         "go": KnownLanguage(("go",), ("*.go",), _go),
+        "typescript": KnownLanguage(("typescript",), ("*.ts", "*.mts", "*.cts"), _typescript),
+        "javascript": KnownLanguage(("javascript",), ("*.js", "*.mjs", "*.cjs"), _javascript),
         "slua": KnownLanguage(("slua",), ("*.slua",), _slua),
     }
 )

@@ -24,6 +24,10 @@ FAULTS = [
     ("go", "// one\n<|¦// two|>\nvar a int\n"),
     ("go", "func f() {\n\t<|g()\n}|>\n"),
     ("go", "func f() {\n\t<|g()¦\nvar x int|>\n"),
+    ("typescript", "let x = 1;\n<|¦let x = 1;|>\n"),
+    ("typescript", "if (a) {\n  return;\n}\n<|if (b) {\n  return;\n}|>\n"),
+    ("typescript", "// one\n<|¦// two|>\n"),
+    ("javascript", "if (a) {\n  <|b();¦\nc();|>\n}\n"),
     ("json", '{\n  "a": 1,\n  <|¦"a": 2|>\n}\n'),
     ("json", '{\n  "a": 1,\n  "b": {\n    <|"a": 2|>\n  }\n}\n'),
     ("json", '{\n  <|"a": 2,¦\n  "b": 3|>,\n  "b": 1\n}\n'),
@@ -54,6 +58,8 @@ SWAPS = [
     ("go", "a) g(b", True),
     ("go", '`)(` + ")(" // )(', False),
     ("go", "/* )(\n */ ')'", False),
+    ("typescript", "a) g(b", True),
+    ("typescript", '`)(` + ")(" // )(', False),
     ("json", "1], [2", True),
     ("json", '"], ["', False),
 ]
@@ -64,7 +70,7 @@ def test_a_bracket_is_closed_and_another_opened(name, text, swaps):
     assert LANGUAGES[name].language().editor.swaps_brackets(text.encode()) is swaps
 
 
-COMMENTED = {"python": "x = 1\n", "lua": "x = 1\n", "go": "package p\n"}
+COMMENTED = {"python": "x = 1\n", "lua": "x = 1\n", "go": "package p\n", "typescript": "", "javascript": ""}
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

@@ -12,6 +12,8 @@ from fimlsp.datasets.languages.known import LANGUAGES
         ("json", ["a.json", ".x.json", "b.ipynb"], ["a.jsonl", "a.py", "json"]),
         ("lua", ["a.lua"], ["a.luac", "lua"]),
         ("go", ["a.go", "a_test.go"], ["go.mod", "go"]),
+        ("typescript", ["a.ts", "a.d.ts", "a.mts", "a.cts"], ["a.tsx", "ts"]),
+        ("javascript", ["a.js", "a.mjs", "a.cjs"], ["a.jsx", "a.json"]),
         ("slua", ["a.slua"], ["a.lua", "slua"]),
     ],
 )

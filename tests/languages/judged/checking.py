@@ -29,11 +29,13 @@ def words(alphabet: Sequence[bytes], most: int) -> Iterator[bytes]:
 class Tally:
     """The number of judged verdicts and of open ones, and the faults.
 
-    A fault names the *grammar* if there are several.
+    A fault names the *grammar* if there are several. A text that the engine refuses, and the reference parser
+    accepts, is open if `leaves_open` is true of it.
     """
 
     accepts: Judge
     grammar: str = ""
+    leaves_open: Callable[[bytes], bool] | None = None
     judged: int = 0
     undecided: int = 0
     faults: list[Fault] = field(default_factory=list)
@@ -56,12 +58,18 @@ class Tally:
         if accepted is None:
             self.undecided += 1
         else:
+            if accepted and not is_complete and self._is_open(left + middle + right):
+                self.undecided += 1
+                return
             self.judged += 1
             if is_complete != accepted:
                 self.fault("rejects" if accepted else "accepts", left, middle, right, verdict(state))
                 return
         if state is not None and not is_complete:
             self._judge_completion(left, middle, right, state)
+
+    def _is_open(self, text: bytes) -> bool:
+        return self.leaves_open is not None and self.leaves_open(text)
 
     def _judge_completion(self, left: bytes, middle: bytes, right: bytes, state: State) -> None:
         try:
@@ -100,6 +108,7 @@ class Judged:
     longest: int = 200
     tries: int = 3
     grammar: str = ""
+    leaves_open: Callable[[bytes], bool] | None = None
 
     @cached_property
     def engine(self) -> Engine:
@@ -117,7 +126,7 @@ class Judged:
 
     def tally(self) -> Tally:
         """An empty tally."""
-        return Tally(self.accepts, self.grammar)
+        return Tally(self.accepts, self.grammar, self.leaves_open)
 
     def walk(self, left: bytes, right: bytes, alphabet: Sequence[bytes], most: int) -> Tally:
         """Judge all middles of at most *most* symbols, each fed symbol by symbol; dead ones stay dead."""

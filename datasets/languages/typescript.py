@@ -1,0 +1,207 @@
+"""TypeScript and JavaScript: the parsers of TypeScript and acorn as references, and the places for holes.
+
+Both run in a small program for Node.js, `typescript_parser.mjs`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from fimlsp.datasets.languages.replay_language import (
+    MissingParserError,
+    ReplayLanguage,
+    Span,
+    Suite,
+    SuiteBuilder,
+)
+from fimlsp.languages.typescript import javascript, typescript
+from fimlsp.lexing.automata.cached_files import cache_folder
+
+PACKAGES = ("typescript@6.0.3", "acorn@8.19.0")
+_FOLDER_VARIABLE = "FIMLSP_NODE_PACKAGES"
+_CODE = re.compile(
+    r"""(?P<skipped>\ufeff|//[^\n]*|/\*.*?(?:\*/|\Z)|\s+)
+    |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'
+    |\.?\d(?:[eE][+-]|[\w.])*|[#]?[\w$\\]+
+    |\.\.\.|>>>=|<<=|>>=|\*\*=|&&=|\|\|=|\?\?=|===|!==|>>>|=>|\?\.|\+\+|--|&&|\|\||\?\?|\*\*|<<|>>|[-+*/%&|^=!<>]=|.""",
+    re.DOTALL | re.VERBOSE,
+)
+_TEMPLATE_TEXT = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))+|\$\{|`", re.DOTALL)
+_REGULAR_EXPRESSION = re.compile(r"/(?![*/])(?:[^\\/\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[\w$]*")
+_OPENING, _CLOSING = "([{", ")]}"
+_OPERANDS = re.compile(r"[\w$)\]\"'`#]")
+_NO_OPERANDS = frozenset(
+    (
+        "await",
+        "case",
+        "delete",
+        "do",
+        "else",
+        "in",
+        "instanceof",
+        "new",
+        "of",
+        "return",
+        "throw",
+        "typeof",
+        "void",
+        "yield",
+    )
+)
+
+
+class Refusal(NamedTuple):
+    """An error in one line; `later` if only a check after the parser finds it."""
+
+    error: str
+    later: bool
+
+
+def refusal(parser: str, text: bytes) -> Refusal | None:
+    """The error of `parser` in *text*: `typescript`, `checked` or `javascript`; None if it accepts the text.
+
+    Raises:
+        MissingParserError: Node.js or one of the packages is missing.
+    """
+    program = _program()
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write(b"%s %d\n" % (parser.encode(), len(text)) + text)
+    program.stdin.flush()
+    answer = json.loads(program.stdout.readline())
+    return None if answer is None else Refusal(*answer)
+
+
+def syntax_error(parser: str, text: str) -> str | None:
+    """As `refusal`, in words."""
+    found = refusal(parser, text.encode())
+    return None if found is None else found.error
+
+
+@cache
+def _program() -> subprocess.Popen[bytes]:
+    node = shutil.which("node")
+    if node is None:
+        raise MissingParserError("Cannot check TypeScript: Node.js is missing. Install it.")
+    folder = packages_folder()
+    source = files(__package__).joinpath("typescript_parser.mjs")
+    program = subprocess.Popen(
+        [node, str(source), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    atexit.register(program.communicate)
+    return program
+
+
+def packages_folder() -> Path:
+    """The folder with the parsers' packages in `node_modules`.
+
+    Raises:
+        MissingParserError: one of them is missing; the message has the command that installs them.
+    """
+    folder = Path(os.environ.get(_FOLDER_VARIABLE) or cache_folder() / "node")
+    if not all((folder / "node_modules" / package.partition("@")[0]).is_dir() for package in PACKAGES):
+        command = f"npm install --prefix {folder} {' '.join(PACKAGES)}"
+        raise MissingParserError(f"Cannot check TypeScript: its parser is missing. Run: {command}")
+    return folder
+
+
+def tokens_of(text: str) -> list[Span]:
+    """The span of each token of a valid text, without comments and line ends; fields split templates."""
+    return list(_tokens(text))
+
+
+def _tokens(text: str) -> Iterator[Span]:
+    position, before, fields = 0, "", list[int]()  # the braces open in each field
+    in_text = False
+    while position < len(text):
+        if in_text:
+            found = _TEMPLATE_TEXT.match(text, position)
+        else:
+            starts = not (before and _OPERANDS.match(before[-1]) and before not in _NO_OPERANDS)
+            found = (_REGULAR_EXPRESSION.match(text, position) if starts else None) or _CODE.match(
+                text, position
+            )
+        assert found is not None
+        token, position = found.group(), found.end()
+        if found.re is _CODE and found["skipped"] is not None:
+            continue
+        yield found.span()
+        before = token
+        if token == "`" and found.re is not _REGULAR_EXPRESSION:
+            in_text = not in_text
+        elif in_text and token == "${":
+            in_text = False
+            fields.append(0)
+        elif not in_text and fields and token in "{}":
+            fields[-1] += 1 if token == "{" else -1
+            if fields[-1] < 0:
+                fields.pop()
+                in_text = True
+
+
+def suites_of(text: str) -> tuple[Suite, ...]:
+    """The tokens of each pair of brackets, these included, and last those of the file itself."""
+    suites = SuiteBuilder()
+    for start, end in tokens_of(text):
+        token = text[start:end]
+        if token in _OPENING or token == "${":
+            suites.enter()
+        suites.add((start, end))
+        if token in _CLOSING:
+            suites.leave()
+    return suites.suites()
+
+
+def bodies_of(text: str) -> list[Span]:
+    """The content of each pair of braces, if it is not blank."""
+    bodies, starts = list[Span](), list[int]()
+    for start, end in tokens_of(text):
+        if text[start:end] in ("{", "${"):
+            starts.append(end)
+        elif text[start:end] == "}":
+            body = starts.pop(), start
+            if text[slice(*body)].strip():
+                bodies.append(body)
+    return sorted(bodies)
+
+
+def statements_of(text: str) -> list[Span]:
+    """The tokens of each line, which a user types as one unit."""
+    lines = list[Span]()
+    last_end = -1
+    for start, end in tokens_of(text):
+        if lines and "\n" not in text[last_end:start]:
+            lines[-1] = lines[-1][0], end
+        else:
+            lines.append((start, end))
+        last_end = end
+    return lines
+
+
+TYPESCRIPT, JAVASCRIPT = (
+    ReplayLanguage(
+        name=name,
+        patterns=patterns,
+        grammar=grammar,
+        reference_parser=reference,
+        syntax_error=partial(syntax_error, name),
+        compiler=None,
+        suites=suites_of,
+        bodies=bodies_of,
+        statements=statements_of,
+    )
+    for name, patterns, grammar, reference in (
+        ("typescript", ("*.ts", "*.mts", "*.cts"), typescript, "TypeScript"),
+        ("javascript", ("*.js", "*.mjs", "*.cjs"), javascript, "acorn"),
+    )
+)

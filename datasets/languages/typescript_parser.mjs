@@ -1,0 +1,119 @@
+// The reference parsers of TypeScript and JavaScript. A request is a line with a parser and the number of bytes, then the text;
+// the answer is a line of JSON: null if the text is valid, else [the error, true if only a later check finds it].
+//
+// `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
+// JavaScript, acorn's checks of names, labels and regular expressions are later ones.
+import { readSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const require = createRequire(process.argv[2] + "/");
+const ts = require("typescript");
+const acorn = require("acorn");
+
+const FILE = "/text.ts";
+const OPTIONS = { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, noLib: true, noResolve: true, types: [] };
+// Errors of the checker that are about syntax: some ranges of its codes, and targets of assignments.
+const RANGES = [
+  [1000, 1999],
+  [8000, 8999],
+  [17000, 18999],
+];
+const CODES = new Set([2357, 2364, 2371, 2391, 2406, 2462, 2463, 2480, 2487, 2491, 2754, 2777, 2778, 2779, 2780, 2781]);
+const LATER =
+  /already been declared|Undefined label|Unsyntactic|must be declared|Invalid regular|Invalid flag|strict mode|Deleting|Label |not defined|outside|[Dd]uplicate|reserved word|Redefinition|ctal|escape|constructor|keyword|super|new\.target|import\.meta|Can ?not use|Argument name|Invalid number/;
+
+function typescript(text) {
+  const file = parsed(text);
+  const [first] = file.parseDiagnostics;
+  return first ? [message(first, file), false] : null;
+}
+
+function parsed(text) {
+  const options = { languageVersion: ts.ScriptTarget.ESNext, jsDocParsingMode: ts.JSDocParsingMode.ParseNone };
+  return ts.createSourceFile(FILE, text, options, true);
+}
+
+// The parser takes reserved words for names of types, `declare x` for an expression with an error reported elsewhere, and
+// literals for targets.
+function isOdd(node) {
+  const { SyntaxKind } = ts;
+  if (ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName)) {
+    const kind = ts.identifierToKeywordKind(node.typeName) ?? ts.stringToToken(node.typeName.text);
+    if (kind >= SyntaxKind.FirstReservedWord && kind <= SyntaxKind.LastReservedWord) return true;
+  }
+  if (ts.isExpressionStatement(node) && ts.isIdentifier(node.expression) && node.expression.text === "declare") return true;
+  const isUnary = ts.isPrefixUnaryExpression(node) || ts.isPostfixUnaryExpression(node);
+  const counts = isUnary && [SyntaxKind.PlusPlusToken, SyntaxKind.MinusMinusToken].includes(node.operator);
+  if (counts && !isTarget(node.operand)) return true;
+  if (ts.isBinaryExpression(node) && ts.isAssignmentOperator(node.operatorToken.kind) && !isTarget(node.left)) return true;
+  return ts.forEachChild(node, isOdd) ?? false;
+}
+
+function isTarget(node) {
+  return [ts.isIdentifier, ts.isPropertyAccessExpression, ts.isElementAccessExpression, ts.isNonNullExpression, ts.isParenthesizedExpression,
+    ts.isObjectLiteralExpression, ts.isArrayLiteralExpression].some((is) => is(node));
+}
+
+function checked(text) {
+  const file = parsed(text);
+  if (isOdd(file)) return ["This is accepted by an oversight of the parser. (line 1)", true];
+  const host = {
+    getSourceFile: (name) => (name === FILE ? file : undefined),
+    getDefaultLibFileName: () => "lib.d.ts",
+    writeFile: () => undefined,
+    getCurrentDirectory: () => "/",
+    getCanonicalFileName: (name) => name,
+    useCaseSensitiveFileNames: () => true,
+    getNewLine: () => "\n",
+    fileExists: (name) => name === FILE,
+    readFile: () => undefined,
+  };
+  try {
+    const diagnostics = ts.createProgram([FILE], OPTIONS, host).getSemanticDiagnostics(file);
+    const found = diagnostics.find(({ code }) => CODES.has(code) || RANGES.some(([low, high]) => low <= code && code <= high));
+    return found ? [message(found, file), true] : null;
+  } catch (error) {
+    return [String(error.message), true]; // a text over which the checker fails is open
+  }
+}
+
+function message({ start, messageText }, file) {
+  const line = file.getLineAndCharacterOfPosition(start ?? 0).line + 1;
+  return `${ts.flattenDiagnosticMessageText(messageText, " ")} (line ${line})`;
+}
+
+function javascript(text) {
+  const errors = [];
+  for (const sourceType of ["module", "script"]) {
+    try {
+      acorn.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true });
+      return null;
+    } catch (error) {
+      errors.push([error.message.replace(/ \((\d+):\d+\)$/, " (line $1)"), LATER.test(error.message)]);
+    }
+  }
+  return errors.find(([, later]) => later) ?? errors[0];
+}
+
+const PARSERS = { typescript, checked, javascript };
+let pending = Buffer.alloc(0);
+
+function more() {
+  const chunk = Buffer.alloc(1 << 16);
+  const count = readSync(0, chunk);
+  if (!count) process.exit(0);
+  pending = Buffer.concat([pending, chunk.subarray(0, count)]);
+}
+
+for (;;) {
+  let end = 0;
+  while ((end = pending.indexOf(10)) < 0) more();
+  const [parser, size] = pending.subarray(0, end).toString().split(" ");
+  pending = pending.subarray(end + 1);
+  while (pending.length < Number(size)) more();
+  const bytes = pending.subarray(0, Number(size));
+  pending = pending.subarray(Number(size));
+  const text = bytes.toString("utf8");
+  const answer = Buffer.from(text, "utf8").equals(bytes) ? PARSERS[parser](text.replace(/^\ufeff/, "")) : ["This is not UTF-8. (line 1)", false];
+  writeSync(1, JSON.stringify(answer) + "\n");
+}

@@ -1,0 +1,102 @@
+"""The values that describe TypeScript and JavaScript to the engine, and their editor policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.languages.typescript.lexical_spec import KEYWORDS, typescript_lexical_spec
+from fimlsp.languages.typescript.modes import COMMENT_END, CONTEXTUAL, LINE_END, TEMPLATE, modes_at_cursor
+from fimlsp.lexing.lexical_spec import LexicalSpec
+from fimlsp.quotient.grammar.cfg import Grammar
+from fimlsp.quotient.grammar.lark_loader import read_grammar
+from fimlsp.quotient.grammar.line_ends import OptionalLineEnds
+from fimlsp.quotient.language.contract import Language, OpenModes, ReadToCode, TextAfterCursor
+from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
+
+_BUILT_IN = (
+    "Array Boolean Buffer Date Error Infinity JSON Map Math NaN Number Object Promise Proxy Reflect RegExp "
+    "Set String Symbol URL WeakMap WeakSet any arguments bigint boolean console document exports fetch "
+    "globalThis never number object process string symbol undefined unknown window"
+)
+
+TYPESCRIPT_POLICY = LinesPolicy(
+    file_ending=".ts",
+    comment=Comment("//"),
+    known_names=frozenset(word.encode() for word in (*KEYWORDS, *CONTEXTUAL, *_BUILT_IN.split())),
+    block_opener=re.compile(rb".*(?:[(\[{]|=>)\s*\Z|\s*(?:case\b.*|default\s*):\s*\Z", re.DOTALL),
+    not_code=re.compile(
+        rb"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:\\.|[^`\\])*`?|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?",
+        re.DOTALL,
+    ),
+    prose=re.compile(rb"\s*/[/*]"),
+    access=re.compile(rb"[(\[]|\??\.(?![.\d])"),
+    repeatable=re.compile(rb"(?:\} else \{|\} catch .*\{|default:|break;?|continue;?|return\b.*)\Z"),
+)
+"""The policy of TypeScript."""
+
+START = "program"
+_TERMINALS: Mapping[str, str] = {COMMENT_END: LINE_END, "RESTRICTED_COMMENT": "RESTRICTED_END"}
+_LINE_ENDS = OptionalLineEnds(
+    LINE_END, "SAME_LINE", frozenset({LINE_END, "RESTRICTED_END", "TEXT", "ODD_TEXT", "${"})
+)
+
+
+@dataclass(frozen=True)
+class TypeScript(Language):
+    """TypeScript as the parser of TypeScript 6.0 reads it, or without *types* JavaScript as acorn does.
+
+    The parser of TypeScript accepts some texts whose syntax its checker refuses, such as `1 = 2`. Here such a
+    text may be refused as well. docs/typescript.md lists the other differences.
+    """
+
+    types: bool = True
+    enclosures = {"(": ")", "{": "}", "[": "]", "${": "}"}  # noqa: RUF012 -- a constant of the class
+    byte_order_mark = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # it depends on a field
+        """As in `Language`."""
+        return "TypeScript" if self.types else "JavaScript"
+
+    @property
+    def editor(self) -> EditorPolicy:
+        """As in `Language`."""
+        return TYPESCRIPT_POLICY if self.types else replace(TYPESCRIPT_POLICY, file_ending=".js")
+
+    def lexical_spec(self) -> LexicalSpec:
+        """As in `Language`."""
+        return typescript_lexical_spec()
+
+    def grammar(self) -> Grammar:
+        """As in `Language`."""
+        return _grammar(types=self.types)
+
+    def terminal(self, kind: str) -> str:
+        """As in `Language`."""
+        return _TERMINALS.get(kind, kind)
+
+    def open_modes(self, text: TextAfterCursor) -> OpenModes:
+        """As in `Language`. A middle that must stay in code begins no template that the text closes."""
+        may_close = text.kept != () and text.data.find(TEMPLATE.encode(), text.cursor) >= 0
+        return ReadToCode(text, modes_at_cursor(in_template=may_close))
+
+    def strings_in(self, opened: Sequence[str]) -> tuple[str, ...]:
+        """As in `Language`."""
+        return tuple(entry for entry in reversed(opened) if entry == TEMPLATE)
+
+
+@cache
+def _grammar(*, types: bool) -> Grammar:
+    text = files(__package__).joinpath("grammar.lark").read_text("utf-8")
+    switches = {"ON": True, "NEVER": False, "TS": types, "JS": not types}
+    grammar = read_grammar(text, START, switches.get, line_ends=_LINE_ENDS, drop_useless=True)
+    return replace(grammar, may_be_empty=True)
+
+
+typescript, javascript = TypeScript(), TypeScript(types=False)
+"""Both languages."""

@@ -1,0 +1,382 @@
+"""The lexemes of TypeScript and JavaScript, as TypeScript's scanner reads them (ECMAScript, chapter 12)."""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from fimlsp.languages.typescript.modes import (
+    CODE_SHAPES,
+    COMMENT_END,
+    COMMENT_ENDS,
+    CONTEXTUAL,
+    LINE_END,
+    LINE_ENDS,
+    template_modes,
+)
+from fimlsp.lexing.automata.dfa import CompactDfa, Rule, Terminals, cached, compile_terminals
+from fimlsp.lexing.automata.regex import (
+    Range,
+    Regex,
+    any_case,
+    character_but,
+    choice,
+    code_points,
+    exactly,
+    many,
+    maybe,
+    one_of,
+    sequence,
+    some,
+)
+from fimlsp.lexing.lexical_spec import Delimiters, Family, LexicalSpec
+
+PUNCTUATION = (
+    *(
+        "{",
+        "}",
+        "(",
+        ")",
+        "[",
+        "]",
+        ".",
+        "...",
+        ";",
+        ",",
+        "<",
+        "<=",
+        "==",
+        "!=",
+        "===",
+        "!==",
+        "+",
+        "-",
+        "*",
+        "%",
+    ),
+    *(
+        "**",
+        "++",
+        "--",
+        "<<",
+        "&",
+        "|",
+        "^",
+        "!",
+        "~",
+        "&&",
+        "||",
+        "??",
+        "?",
+        "?.",
+        ":",
+        "+=",
+        "-=",
+        "*=",
+        "%=",
+    ),
+    *("**=", "<<=", "&=", "|=", "^=", "&&=", "||=", "??=", "=>", "@"),
+)
+KEYWORDS = (
+    *(
+        "await",
+        "break",
+        "case",
+        "catch",
+        "class",
+        "const",
+        "continue",
+        "debugger",
+        "default",
+        "delete",
+        "do",
+        "else",
+    ),
+    *(
+        "enum",
+        "export",
+        "extends",
+        "false",
+        "finally",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "instanceof",
+        "new",
+    ),
+    *(
+        "null",
+        "return",
+        "super",
+        "switch",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "typeof",
+        "var",
+        "void",
+        "while",
+        "with",
+    ),
+    "yield",
+)
+"""The words that are no names."""
+
+_FAMILIES: Mapping[str, Family] = {
+    **dict.fromkeys(("STRING", "LEGACY_STRING", "TEXT", "ODD_TEXT", "REGEX"), "string"),
+    **dict.fromkeys(
+        ("COMMENT", "HASHBANG", "BLOCK_COMMENT", "ANGLE_COMMENT", COMMENT_END, *COMMENT_ENDS.values()),
+        "comment",
+    ),
+    **dict.fromkeys((LINE_END, *LINE_ENDS.values()), "line end"),
+}
+_UNSEEN = frozenset({"HASHBANG", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "ANGLE_SPACE", "ANGLE_COMMENT"})
+_SKIPPED = _UNSEEN - {"ANGLE_SPACE", "ANGLE_COMMENT"} | {"NL", "SPACE", "COMMENT", "BAD"}
+_BRACKETS = {"TEMPLATE_START", "TEMPLATE_END", "${"}
+
+_BREAKS = "\n\r\u2028\u2029"
+_BREAK = choice("\r\n", *_BREAKS)
+_DIGIT, _HEX = one_of(string.digits), one_of(string.hexdigits)
+_BEYOND_ASCII = choice(
+    sequence("00", one_of("abcdefABCDEF"), _HEX),
+    sequence("0", one_of("123456789abcdefABCDEF"), _HEX, _HEX),
+    sequence(one_of("123456789abcABCefEF"), exactly(3, _HEX)),
+    sequence(one_of("dD"), one_of("01234567"), _HEX, _HEX),
+)
+_OTHER_NUMBERS = (
+    sequence(one_of("abcdefABCDEF"), _HEX),
+    sequence(one_of("123456789abcdefABCDEF"), _HEX, _HEX, maybe(_HEX, maybe(_HEX))),
+    sequence("10", exactly(4, _HEX)),
+)
+_OTHER_SPACE = (
+    *((0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200B), (0x202F, 0x202F), (0x205F, 0x205F)),
+    *((0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+)
+
+
+@cache
+def typescript_lexical_spec() -> LexicalSpec:
+    """The lexemes of both languages, with the layout of line ends."""
+    dfa = _compiled().expand()
+    changers = frozenset(dfa.kinds) - _SKIPPED
+    return LexicalSpec(
+        dfa=dfa,
+        start=template_modes("line"),
+        unknown=template_modes("line", known=False),
+        comment="COMMENT",
+        comment_mark=b"//",
+        unseen=_UNSEEN,
+        mode_changers=changers,
+        marks=changers - _BRACKETS,
+        families=_FAMILIES,
+        delimiters=Delimiters(span=(b"*/", b"`"), within=(b'"', b"'")),
+        separators=b"\n;,",
+    )
+
+
+def _compiled() -> CompactDfa:
+    modes = {shape: _code(shape) for shape in CODE_SHAPES} | {"text": _text()}
+    described = repr([(mode, rule.kind, rule.pattern) for mode in modes for rule in modes[mode]])
+    key = hashlib.sha256(described.encode()).hexdigest()
+    return cached(key, lambda: compile_terminals(Terminals(modes)))
+
+
+@cache
+def _common() -> tuple[Rule, ...]:
+    """The lexemes of all code, apart from words."""
+    return (
+        *(Rule(sign, sequence(sign)) for sign in PUNCTUATION),
+        Rule("PRIVATE", sequence("#", identifier())),
+        Rule("NUMBER", number()),
+        Rule("LEGACY_NUMBER", legacy_number()),
+        Rule("BAD", sequence(choice(number(), legacy_number()), _first())),
+        Rule("QUESTION_NUMBER", sequence("?", _fraction())),
+        Rule("STRING", choice(quoted('"'), quoted("'"))),
+        Rule("LEGACY_STRING", choice(legacy_quoted('"'), legacy_quoted("'"))),
+        Rule("TEMPLATE_START", sequence("`")),
+        Rule("COMMENT", sequence("//", many(character_but(_BREAKS)))),
+        Rule("BAD", sequence("/*")),  # a closed one is a longer lexeme
+    )
+
+
+@cache
+def _words() -> tuple[Rule, ...]:
+    return tuple(Rule(word, sequence(word)) for word in (*KEYWORDS, *CONTEXTUAL))
+
+
+@cache
+def _name() -> Rule:
+    return Rule("NAME", identifier())
+
+
+def _code(shape: str) -> tuple[Rule, ...]:
+    """The lexemes of code in a *shape* (see `modes.py`).
+
+    First on a line `#!` starts a comment, though only the first line of a file may have one. There a slash
+    divides before white space and before `=`, as in formatted code. Elsewhere it starts a regular expression,
+    if that ends on the line.
+    """
+    angle = shape == "angle"
+    equals = [("ANGLE", ">"), ("ANGLE_EQUAL", "=")] if angle else [(sign, sign) for sign in (">", "=")]
+    slashes = ["/", "/="] if shape in ("line", "operand") else []
+    regex = (
+        [] if shape == "operand" else [Rule("REGEX", regular_expression("\t =" if shape == "line" else ""))]
+    )
+    return (
+        *_common(),
+        *(() if shape == "dot" else _words()),
+        *(Rule(kind, sequence(sign)) for kind, sign in equals),
+        *(Rule(sign, sequence(sign)) for sign in slashes),
+        *regex,
+        *(
+            [Rule("HASHBANG", sequence("#!", many(character_but(_BREAKS)), _BREAK))]
+            if shape == "line"
+            else []
+        ),
+        _name(),
+        Rule("ANGLE_COMMENT" if angle else "BLOCK_COMMENT", comment_in_line()),
+        Rule(COMMENT_ENDS.get(shape, COMMENT_END), comment_over_lines()),
+        Rule("ANGLE_SPACE" if angle else "SPACE", some(choice(one_of(" \t\v\f"), code_points(_OTHER_SPACE)))),
+        Rule(LINE_ENDS.get(shape, LINE_END), _BREAK),
+    )
+
+
+def _text() -> tuple[Rule, ...]:
+    """The lexemes within a template. Only a tagged one may contain `ODD_TEXT`, a malformed escape."""
+    plain, digit, zero = choice(character_but("`\\$" + string.digits), _escape()), _DIGIT, "\\0"
+    odd_unicode = sequence(
+        "\\u", choice(maybe(_HEX, maybe(_HEX, maybe(_HEX))), sequence("{", many(_HEX), maybe("}")))
+    )
+    return (
+        Rule("TEXT", choice(some(choice(plain, digit, sequence(some(zero), plain))), zero, "$")),
+        Rule(
+            "ODD_TEXT",
+            choice(odd_unicode, sequence("\\x", maybe(_HEX)), sequence("\\", _DIGIT, maybe(_DIGIT))),
+        ),
+        Rule("TEMPLATE_END", sequence("`")),
+        Rule("${", sequence("${")),
+    )
+
+
+def identifier() -> Regex:
+    """A name, or a reserved word."""
+    return sequence(_first(), many(_part()))
+
+
+def _first() -> Regex:
+    letters = string.ascii_letters + "_$"
+    return choice(one_of(letters), code_points(_ranges("letters")), _escaped_in_name(letters))
+
+
+def _part() -> Regex:
+    return choice(_first(), _DIGIT, code_points(_ranges("marks")), _escaped_in_name(string.digits))
+
+
+def _escaped_in_name(ascii: str) -> Regex:
+    """An escape of one of the *ascii* characters, or of any other one, which may be no letter."""
+    numbers = choice(*(any_case(f"{ord(character):x}") for character in ascii), *_OTHER_NUMBERS)
+    exact = choice(*(any_case(f"{ord(character):04x}") for character in ascii), _BEYOND_ASCII)
+    return sequence("\\u", choice(exact, sequence("{", many("0"), numbers, "}")))
+
+
+def _unicode_escape() -> Regex:
+    code_point = choice(
+        sequence(_HEX, maybe(_HEX), maybe(_HEX), maybe(_HEX), maybe(_HEX)), sequence("10", exactly(4, _HEX))
+    )
+    return sequence("\\u", choice(exactly(4, _HEX), sequence("{", many("0"), code_point, "}")))
+
+
+def number() -> Regex:
+    """A number, with underscores only between digits."""
+    digits, integer = _separated(_DIGIT), choice("0", sequence(one_of("123456789"), many(maybe("_"), _DIGIT)))
+    power = maybe(one_of("eE"), maybe(one_of("+-")), digits)
+    return choice(
+        sequence(integer, maybe(".", maybe(digits)), power),
+        _fraction(),
+        sequence(integer, "n"),
+        *(
+            sequence("0", one_of(letter + letter.upper()), _separated(one_of(base)), maybe("n"))
+            for letter, base in (("x", string.hexdigits), ("o", string.octdigits), ("b", "01"))
+        ),
+    )
+
+
+def _fraction() -> Regex:
+    digits = _separated(_DIGIT)
+    return sequence(".", digits, maybe(one_of("eE"), maybe(one_of("+-")), digits))
+
+
+def _separated(digit: Regex) -> Regex:
+    return sequence(digit, many(maybe("_"), digit))
+
+
+def legacy_number() -> Regex:
+    """An octal number without a letter, or a decimal one with a leading zero."""
+    power = maybe(one_of("eE"), maybe(one_of("+-")), some(_DIGIT))
+    decimal = sequence("0", many(_DIGIT), one_of("89"), many(_DIGIT), maybe(".", many(_DIGIT)), power)
+    return choice(sequence("0", some(one_of(string.octdigits))), decimal)
+
+
+def quoted(quote: str) -> Regex:
+    """A string between these *quote* marks."""
+    plain, zero = choice(character_but(quote + "\\\n\r" + string.digits), _escape()), "\\0"
+    return sequence(quote, many(choice(plain, _DIGIT, sequence(some(zero), plain))), many(zero), quote)
+
+
+def legacy_quoted(quote: str) -> Regex:
+    """A string that may contain octal escapes."""
+    return sequence(
+        quote, many(choice(character_but(quote + "\\\n\r"), _escape(), sequence("\\", _DIGIT))), quote
+    )
+
+
+def _escape() -> Regex:
+    """An escape, apart from that of NUL, after which no digit may come."""
+    return choice(
+        sequence("\\", choice(character_but("ux" + string.digits + _BREAKS), _BREAK)),
+        sequence("\\x", _HEX, _HEX),
+        _unicode_escape(),
+    )
+
+
+def regular_expression(not_first: str) -> Regex:
+    """A regular expression with its flags whose first character is none of *not_first*."""
+    escaped = sequence("\\", character_but(_BREAKS))
+    of_class = sequence("[", many(choice(character_but("]\\" + _BREAKS), escaped)), "]")
+    first = choice(character_but("*/\\[" + _BREAKS + not_first), escaped, of_class)
+    unit = choice(character_but("/\\[" + _BREAKS), escaped, of_class)
+    return sequence("/", first, many(unit), "/", many(_part()))
+
+
+def comment_in_line() -> Regex:
+    """A comment between `/*` and `*/` without a line end."""
+    return sequence("/*", many(_comment_unit(_BREAKS)), some("*"), "/")
+
+
+def comment_over_lines() -> Regex:
+    """A comment between `/*` and `*/` with a line end."""
+    first_line = sequence("/*", many(_comment_unit(_BREAKS)), many("*"))
+    return sequence(first_line, choice(*_BREAKS), many(_comment_unit("")), some("*"), "/")
+
+
+def _comment_unit(but: str) -> Regex:
+    """A character of a comment, or one after stars, but none of those in *but*."""
+    return choice(character_but("*" + but), sequence(some("*"), character_but("*/" + but)))
+
+
+@cache
+def _ranges(table: str) -> tuple[Range, ...]:
+    """The code points beyond ASCII that a name may start with, or those that it may only continue with.
+
+    Those of TypeScript 6.0.3.
+    """
+    text = files(__package__).joinpath("letters.txt").read_text("ascii")
+    letters, _, marks = text.removeprefix("letters\n").partition("marks\n")
+    parts = (part.partition("-") for part in {"letters": letters, "marks": marks}[table].split())
+    return tuple((int(low, 16), int(high or low, 16)) for low, _, high in parts)

@@ -1,0 +1,19 @@
+"""Holds the engine against the parsers: `python -m tests.languages.typescript [--javascript] --cases 20000`.
+
+TypeScript is judged by its own parser, JavaScript by acorn. `--whole 10` with a FOLDER reads its files,
+at ten cuts too.
+"""
+
+import sys
+
+from ..judged.command import command
+from .suites import JAVASCRIPT, TYPESCRIPT, endless
+
+javascript = "--javascript" in sys.argv
+if javascript:
+    sys.argv.remove("--javascript")
+of = JAVASCRIPT if javascript else TYPESCRIPT
+main = command(of.language.name, __doc__, endless(of), ".js" if javascript else ".ts", of)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Random programs: derivations of the grammar, written with random white space and comments."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from fimlsp.languages.typescript import TypeScript
+from fimlsp.languages.typescript.modes import RESTRICTED
+
+from ..judged.programs import lexemes
+
+WORDS = {
+    "NAME": (b"a", b"b", b"T", b"x1", b"$", b"_", b"\xc3\xa9", b"name", b"constructor"),
+    "NUMBER": (b"1", b"0", b"0x1F", b"3.14", b".5", b"1e-3", b"1_000", b"0b1n", b"5."),
+    "LEGACY_NUMBER": (b"010", b"09.5"),
+    "QUESTION_NUMBER": (b"?.5",),
+    "STRING": (b'"a"', b"'\\n\\x41'", b"''", b'"\\u{1F600}"'),
+    "LEGACY_STRING": (b"'\\01'",),
+    "REGEX": (b"(/a/)",),
+    "/": (b"%",),
+    "/=": (b"%=",),
+    "TEXT": (b"t", b"c\nd", b"$", b"{", b"\\`"),
+    "ODD_TEXT": (b"\\u12 ", b"\\x "),
+    "PRIVATE": (b"#p",),
+    "TEMPLATE_START": (b"`",),
+    "TEMPLATE_END": (b"`",),
+    "ANGLE": (b">",),
+    "ANGLE_EQUAL": (b"=",),
+    "LINE_END": (b"\n", b"\n\n  ", b" // remark\n", b"\r\n", b" /* over\nlines */ "),
+}
+GAPS = (b" ", b" ", b" ", b"\t", b" /* remark */ ", b"\xc2\xa0")
+
+
+def program_of(language: TypeScript) -> Callable[[random.Random, int], bytes]:
+    """The function that makes a program of *language*, of about so many lexemes or more."""
+
+    def program(rng: random.Random, size: int) -> bytes:
+        while True:
+            names = [lexeme.decode() for lexeme in lexemes(language, {}, rng, size)]
+            if not any(a in RESTRICTED and b == "LINE_END" for a, b in pairwise(names)):
+                return _written(names, rng)
+
+    return program
+
+
+def _written(names: Sequence[str], rng: random.Random) -> bytes:
+    """The text of terminals with random gaps between them."""
+    text = b""
+    fields: list[int] = []  # of the open templates, the braces in the current field; -1 in text
+    before = ""
+    for name in names:
+        if not (fields and fields[-1] < 0) and not name.startswith("ANGLE") and text:
+            text += rng.choice(GAPS) if not text.endswith(b"\n") or rng.random() < 0.5 else b""
+        if name == "RESTRICTED_END":
+            text += b"\n" if before in RESTRICTED else b";\n"
+        else:
+            text += rng.choice(WORDS[name]) if name in WORDS else name.encode()
+        if name == "TEMPLATE_START":
+            fields.append(-1)
+        elif name == "TEMPLATE_END":
+            fields.pop()
+        elif name == "${":
+            fields[-1] = 0
+        elif fields and name in ("{", "}"):
+            fields[-1] += 1 if name == "{" else -1
+        before = name
+    return text + rng.choice((b"", b"\n"))

@@ -1,0 +1,123 @@
+"""The test suites of TypeScript and JavaScript: alphabets, contexts, pieces, and the suites made of them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fimlsp.languages.typescript import TypeScript, javascript, typescript
+
+from ..judged.checking import Judged, Tally
+from ..judged.command import Endless
+from ..judged.programs import in_cuts
+from .judge import is_awaited, is_javascript, is_refused_by_checker, is_typescript
+from .programs import program_of
+
+_SIGNS = str.maketrans({"␣": " ", "↵": "\n", "␍": "\r", "→": "\t", "⁞": "\u2028", "⁝": "\u2029"})
+
+
+def _alphabets(text: str) -> tuple[tuple[bytes, ...], ...]:
+    """An alphabet for each line of *text*, whose pieces have spaces between them."""
+    lines = (line.split() for line in text.strip().splitlines())
+    return tuple(tuple(piece.translate(_SIGNS).encode() for piece in line) for line in lines)
+
+
+ALPHABETS = _alphabets(
+    r"""
+    a ↵ ( ) + ++ ; [ ] `x` ␣b
+    a ↵ => ( ) { } , async␣ x ...
+    return␣ ↵ a ; break␣ throw␣ continue␣ yield␣ ( )
+    if(a) else␣ b ↵ ; { } do␣ while(c) x: var␣y
+    for( let␣x ␣of␣ ␣in␣ a ; ) = 1 , await␣
+    let␣ const␣ a = 1 , ↵ { } [ ] ...
+    class␣A{ } a ↵ = 1 ( ) {} static␣ get␣ #p ; *
+    x={ } a : , 1 get␣ ( ) {} ... async␣ * [b]
+    import␣ export␣ a ␣from␣ 's' { } * ␣as␣ default␣ , ↵
+    ` ${ } a { \ u 1 $ ↵ x
+    a ?. b ? : .5 ( ) [ ] ?? !
+    new␣ a ( ) .b `t` super this import . target
+    x= 0 1 n e . _ x 8 b +
+    x=' ' \ u { } 1 0 x a ↵ ⁞
+    a / * ↵ ␍ ␣ // ⁞ b =1
+    try{} catch (e) {} finally switch(a){ case␣b: default: c } ↵
+    a ** - + ++ ! typeof␣ b = ( ) delete␣
+    await␣ yield␣ async␣ function * ␣f () { } a ↵
+    """
+)
+TYPED = _alphabets(
+    r"""
+    let␣a: b | & [ ] < > = 1 ↵ 's'
+    type␣A= b ␣extends␣ ? : infer␣ c ( ) => keyof␣ []
+    type␣A={ } a : b ; , ↵ ? readonly␣ [ ] ␣in␣ ( )
+    interface␣A { } <T> ␣extends␣ B , a () : ↵ new␣
+    f < a > ( ) , b `t` .c ↵ >=
+    x ␣as␣ const T ␣satisfies␣ + 1 ! ↵ .y < ( )
+    enum␣A const␣ declare␣ { } a = 1 , namespace␣ module␣ 'm' ↵
+    abstract␣ class␣A { } ␣implements␣ B private␣ x ? ! : T () ↵
+    @d ␣class␣A { } () .e export␣ default␣ ␣m ↵ static␣
+    function␣f ( ) a ? : T {} <U> asserts␣ is␣ this , ↵
+    declare␣ function␣f () let␣x : T global { } type␣ a = ↵
+    import␣ type␣ a = require ('m') export␣ as␣ namespace␣ .b { } ↵
+    let␣x: ` ${ } a typeof␣ import ('m') .b unique␣ symbol -1
+    < T > ( ) x => , ␣extends␣ U y
+    """
+)
+OUTER = ((b"\xef\xbb\xbf", b"\n", b"a", b" ", b"\xef", b"\xbb", b"//"),)
+_OTHERS = _alphabets(
+    r"""
+    /r/ /␣ // /* */ ␍↵ → # @ ⁝
+    """
+)
+PIECES = tuple(itertools.chain(*ALPHABETS, *_OTHERS))
+CONTEXTS = (
+    (b"", b""),
+    (b"a", b""),
+    (b"a\n", b"b\n"),
+    (b"function f(){", b"}\n"),
+    (b"async function* f(){", b"}\n"),
+    (b"x = (", b");\n"),
+    (b"x = [", b"]\n"),
+    (b"x = {", b"};\n"),
+    (b"class A {", b"}\n"),
+    (b"x = `a${", b"}b`;\n"),
+    (b"x = `a", b"b`\n"),
+    (b"if (a) ", b"\nelse b\n"),
+    (b"var x = a", b"\n(b)\n"),
+    (b"f(a, ", b")\nb"),
+    (b"do a", b"while(b) c\n"),
+    (b"let x = () => {", b"}\nlet y\n"),
+)
+TYPED_CONTEXTS = (
+    (b"interface A {", b"}\n"),
+    (b"let x: ", b";\n"),
+    (b"type A<", b"> = B\n"),
+    (b"namespace N {", b"}\n"),
+    (b"let y: f<T,", b">;\n"),
+    (b"x as ", b"\ny"),
+)
+TYPESCRIPT = Judged(
+    typescript, is_typescript, (*PIECES, *itertools.chain(*TYPED)), leaves_open=is_refused_by_checker
+)
+JAVASCRIPT = Judged(javascript, is_javascript, PIECES, leaves_open=is_awaited)
+
+
+def endless(of: Judged) -> Endless:
+    """The tallies of all suites of one of the languages in turn; of real files too, if there are any."""
+    language = of.language
+    assert isinstance(language, TypeScript)
+    alphabets = (*ALPHABETS, *TYPED) if language.types else ALPHABETS
+    contexts = (*CONTEXTS, *TYPED_CONTEXTS) if language.types else CONTEXTS
+    program = program_of(language)
+
+    def tallies(seed: int, files: Sequence[Path] = ()) -> Iterator[Tally]:
+        rng = random.Random(seed)
+        while True:
+            alphabet = rng.choice(alphabets)
+            tally = of.walk(*rng.choice(contexts), [alphabet[0], *rng.sample(alphabet, 5)], 3)
+            tally.include(of.walk(b"", b"", rng.sample(OUTER[0], 4), 3))
+            yield tally
+            yield from in_cuts(of, program, rng, files)
+
+    return tallies

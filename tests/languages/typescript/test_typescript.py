@@ -1,0 +1,108 @@
+"""TypeScript and JavaScript against their parsers; see also `python -m tests.languages.typescript`."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from ...quotient.middle_cases import cases
+from ...quotient.middle_support import verdict
+from ..judged.checking import total
+from ..judged.typing import type_a_line
+from .programs import program_of
+from .suites import ALPHABETS, JAVASCRIPT, TYPED, TYPESCRIPT, endless
+
+HERE = Path(__file__).parent
+CASES = {
+    of: list(cases(HERE / "cases" / f"{of.language.name.lower()}.txt")) for of in (TYPESCRIPT, JAVASCRIPT)
+}
+BOTH = pytest.mark.parametrize("of", CASES, ids=lambda of: of.language.name)
+
+
+@BOTH
+def test_middles(of):
+    wrong = []
+    for left, middle, right, expected in CASES[of]:
+        start = of.start_between(left, right)
+        state = start and start.feed(middle)
+        if verdict(state) != expected:
+            wrong.append((left, middle, right, verdict(state), expected))
+    assert wrong == []
+    assert len(CASES[of]) > 170
+
+
+@BOTH
+def test_random_programs_are_read_as_the_grammar_made_them(of):
+    program = program_of(of.language)
+    for seed in range(30):
+        rng = random.Random(seed)
+        data = program(rng, rng.choice((5, 20, 100)))
+        assert of.start_between(b"", data).complete, data
+        place = rng.randrange(len(data) + 1)
+        assert of.start_between(data[:place], data[place:]).complete, (data, place)
+
+
+@BOTH
+def test_each_kind_of_lexeme_is_a_terminal_or_means_nothing(of):
+    tables = of.engine.tables
+    lexical = tables.lexical
+    unused = {
+        kind
+        for number, kind in enumerate(lexical.dfa.kinds)
+        if tables.terminal_of[number] < 0 and number not in lexical.skipped
+    }
+    of_other_language = {"LEGACY_NUMBER", "LEGACY_STRING"} if of is TYPESCRIPT else {"@"}
+    assert unused == of_other_language | {"BAD"}
+
+
+def test_a_line_that_is_edited():
+    data = b"function f(a) {\n  return `${a}` + g(a)\n}\nlet x = 1\n" * 20
+    pieces = (b"x", b" ", b"/", b"*", b"\n", b" y ", b"*", b"/", b"`", b"${", b"}", b"`")
+    typed = type_a_line(TYPESCRIPT, data, pieces)
+    assert b"".join(pieces) in typed
+
+
+STAYING = (
+    ("let x = `a <|> b`;\n", "c", "complete"),
+    ("let x = `a <|> b`;\n", "` + `", "dead"),
+    ("let x = `a ${<|>} b`;\n", "c", "complete"),
+    ("let x = `a ${<|>} b`;\n", "c} ${d", "dead"),
+    ("let x = <|>;\nlet y = `a`;\n", "`b`", "complete"),
+    ("let x = <|>;\nlet y = `a`;\n", "`", "viable"),
+    ("let x = <|>;\nlet y = `a`;\n", "`;\n", "viable"),
+    ("/* a <|> b */\n", "c", "complete"),
+    ("/* a <|> b */\n", "*/", "dead"),
+)
+
+
+@pytest.mark.parametrize(("text", "middle", "expected"), STAYING)
+def test_a_middle_stays_in_the_template_or_comment(text, middle, expected):
+    left, right = text.encode().split(b"<|>")
+    start = TYPESCRIPT.start_between(left, right, may_escape=False)
+    assert verdict(start.feed(middle.encode())) == expected
+
+
+@pytest.mark.node
+@BOTH
+def test_middles_judged(of):
+    tally = of.tally()
+    for left, middle, right, _ in CASES[of]:
+        start = of.start_between(left, right)
+        tally.judge(left, middle, right, start and start.feed(middle))
+    assert tally.faults == []
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("alphabet", [*ALPHABETS, *TYPED], ids=lambda alphabet: alphabet[0].decode())
+def test_short_texts(alphabet):
+    for of in CASES:
+        if of is TYPESCRIPT or alphabet not in TYPED:
+            tally = of.walk(b"", b"", alphabet, 2)
+            assert [fault for fault in tally.faults if fault.complaint != "rejects"] == []
+
+
+@pytest.mark.node
+@BOTH
+def test_random_cases_judged(of):
+    tally = total(endless(of)(3), 3_000)
+    assert len(tally.faults) < tally.judged / 100
