@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.lexer_tables import NOT_ASCII, LexerTables
 from fimlsp.lexing.nesting import MARGIN, BlockColumns, Column, ModeStack
 
-_NOT_ASCII = 0x80
 _BLANKS = frozenset(b" \t\f")
 _BACKSLASH = ord("\\")
 
@@ -143,12 +142,14 @@ class LexerState(NamedTuple):
     def may_fall_back(self) -> bool:
         """True if the lexeme being read may have ended earlier, so that the bytes since begin another one.
 
-        In a language with white space of its own, that is impossible if they do not start with ASCII. To the
+        In a language whose white space is ASCII, that is impossible if they do not start with ASCII. To the
         lexer all other characters are alike: a lexeme that can contain the first byte of one can contain the
         whole character.
         """
-        leftover = self.leftover
-        return bool(leftover) and (leftover[0] < _NOT_ASCII or self.lexical.separation is not None)
+        leftover, lexical = self.leftover, self.lexical
+        return bool(leftover) and (
+            leftover[0] < NOT_ASCII or lexical.has_wide_space or lexical.separation is not None
+        )
 
     def fall_back(self) -> Step | None:
         """End the lexeme being read where the DFA last accepted, and read the bytes since then again."""

@@ -12,6 +12,8 @@ from fimlsp.lexing.automata.paths import Paths, Separation, ShortestWords
 from fimlsp.lexing.lexical_spec import NO_KIND, LexicalSpec
 
 NEWLINE, DEDENT = "NEWLINE", "DEDENT"
+NOT_ASCII = 0x80
+"""The least byte that is not ASCII."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,6 +78,7 @@ class LexerTables:
         separation: the kinds that may follow each kind, in a language without white space of its own; else
             None.
         between: texts that keep lexemes apart.
+        has_wide_space: True if some white space is not ASCII.
         terminated: True if the layout is one of terminators.
     """
 
@@ -95,6 +98,7 @@ class LexerTables:
         "delimiters",
         "dfa",
         "ends_line",
+        "has_wide_space",
         "kinds",
         "line_end",
         "line_joiner",
@@ -186,6 +190,9 @@ class LexerTables:
         ends = None if self.separation is None else self.separation.ends
         self.shortest_words = ShortestWords(spec.dfa, ends)
         self.always_viable = sum(1 << kind for kind in free)
+        starts = (self.dfa.rows[start] for start in self.dfa.starts.values())
+        after = {row[byte] for row in starts for byte in range(NOT_ASCII, 256)}
+        self.has_wide_space = any(self.dfa.live[state] & self.always_viable for state in after)
 
     def _cuts_after(self, byte: int) -> frozenset[int]:
         """The states after *byte* in which a line may be cut."""

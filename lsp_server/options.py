@@ -229,8 +229,8 @@ class Settings:
         IDENTIFIERS,
         names("language identifiers", 100),
         "Language identifiers of the editor that are completed: `json`, `lua`, `go`, `typescript`, "
-        "`javascript` and `slua` in their own grammars, any other that you add as Python. The bundled model is "
-        "trained on Python only; in other languages it makes invoked completions only.",
+        "`javascript` and `slua` in their own grammars, any other that you add as Python. The bundled model "
+        "is trained on Python only; in other languages it makes invoked completions only.",
     )
     grammars: tuple[tuple[str, str], ...] = _option(
         (),

@@ -40,6 +40,7 @@ TYPESCRIPT_POLICY = LinesPolicy(
 """The policy of TypeScript."""
 
 START = "program"
+_ENCLOSURES = {"(": ")", "{": "}", "[": "]", "${": "}", "TEMPLATE_START": "TEMPLATE_END"}
 _TERMINALS: Mapping[str, str] = {COMMENT_END: LINE_END, "RESTRICTED_COMMENT": "RESTRICTED_END"}
 _LINE_ENDS = OptionalLineEnds(
     LINE_END, "SAME_LINE", frozenset({LINE_END, "RESTRICTED_END", "TEXT", "ODD_TEXT", "${"})
@@ -55,7 +56,7 @@ class TypeScript(Language):
     """
 
     types: bool = True
-    enclosures = {"(": ")", "{": "}", "[": "]", "${": "}"}  # noqa: RUF012 -- a constant of the class
+    enclosures = _ENCLOSURES
     byte_order_mark = True
 
     @property

@@ -136,7 +136,9 @@ _FAMILIES: Mapping[str, Family] = {
     ),
     **dict.fromkeys((LINE_END, *LINE_ENDS.values()), "line end"),
 }
-_UNSEEN = frozenset({"HASHBANG", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "ANGLE_SPACE", "ANGLE_COMMENT"})
+_UNSEEN = frozenset(
+    {"HASHBANG", "WIDE_SPACE", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "ANGLE_SPACE", "ANGLE_COMMENT"}
+)
 _SKIPPED = _UNSEEN - {"ANGLE_SPACE", "ANGLE_COMMENT"} | {"NL", "SPACE", "COMMENT", "BAD"}
 _BRACKETS = {"TEMPLATE_START", "TEMPLATE_END", "${"}
 
@@ -242,7 +244,8 @@ def _code(shape: str) -> tuple[Rule, ...]:
         _name(),
         Rule("ANGLE_COMMENT" if angle else "BLOCK_COMMENT", comment_in_line()),
         Rule(COMMENT_ENDS.get(shape, COMMENT_END), comment_over_lines()),
-        Rule("ANGLE_SPACE" if angle else "SPACE", some(choice(one_of(" \t\v\f"), code_points(_OTHER_SPACE)))),
+        Rule("ANGLE_SPACE" if angle else "SPACE", some(one_of(" \t\v\f"))),
+        Rule("ANGLE_SPACE" if angle else "WIDE_SPACE", some(code_points(_OTHER_SPACE))),
         Rule(LINE_ENDS.get(shape, LINE_END), _BREAK),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.earley_sets import EarleySet
 from fimlsp.quotient.grammar.open_rules import Child, OpenRules, OpenSuite
 
@@ -28,13 +29,21 @@ Insides = dict[EarleySet, Inside]
 class Enclosures:
     """The paired terminals of a language, such as brackets.
 
-    *pairs* maps each one to the one that closes it.
+    *pairs* maps each one to the one that closes it. A nonterminal that derives one of them alone, or after a
+    line end, counts as that one.
     """
 
-    def __init__(self, terminals: Iterable[str], pairs: Mapping[str, str]) -> None:
-        numbers = {name: number for number, name in enumerate(terminals)}
+    def __init__(self, grammar: Grammar, pairs: Mapping[str, str]) -> None:
+        numbers = {name: number for number, name in enumerate(grammar.terminals)}
         self._step = {numbers[name]: 1 for name in pairs if name in numbers}
         self._step |= {numbers[name]: -1 for name in pairs.values() if name in numbers}
+        sides: dict[int, list[tuple[int, ...]]] = {}
+        for production in grammar.productions:
+            sides.setdefault(production.lhs, []).append(production.rhs)
+        for symbol, alternatives in sides.items():
+            last, *others = {side[-1] for side in alternatives}
+            if not others and last in self._step and all(len(side) <= 2 for side in alternatives):
+                self._step[symbol] = self._step[last]
 
     def __contains__(self, symbol: int) -> bool:
         """True if *symbol* opens or closes something."""
