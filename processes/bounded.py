@@ -5,8 +5,8 @@ the process: a timer of processor time raises a signal that nothing handles. Tim
 well, more generously, for work that waits: a busy machine must not look like a hang. Where the kernel has no
 such timer, as on Windows, only the clock counts.
 
-The process may read files, and write in the given folders only; where the kernel has Landlock, it refuses
-everything else, TCP and other programs included. Questions and answers are pickled, as both ends are the
+The process may read files, and write in the given folders only. Where the kernel has Landlock, it refuses
+all else, such as TCP and other programs. Questions and answers are pickled, as both ends are the
 same program.
 """
 
@@ -70,13 +70,13 @@ class BoundExceededError(UserError):
 
 
 class BoundedProcess:
-    """Answers questions by *function*, written `module:name`, in a process that starts when it is needed.
+    """Answers questions by *function*, which can be imported, in a process that starts when it is needed.
 
     It serves one question at a time, from any thread. Starting it takes the time of importing the module.
     """
 
-    def __init__(self, function: str, bounds: Bounds) -> None:
-        self._function = function
+    def __init__(self, function: Callable[..., object], bounds: Bounds) -> None:
+        self._function = f"{function.__module__}:{function.__qualname__}"
         self._bounds = bounds
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None

@@ -83,7 +83,7 @@ def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
 def _compiled(files: GrammarFiles, start: str) -> CompiledGrammar | str:
     """The grammar, or the message of the error."""
     try:
-        return cast("CompiledGrammar", _compiler().ask((files, start)))
+        return cast("CompiledGrammar", compiler().ask((files, start)))
     except BoundExceededError as error:
         return f"Cannot use {files.name}: it {error} to compile. Make it smaller or simpler."
     except GrammarError as error:
@@ -91,12 +91,13 @@ def _compiled(files: GrammarFiles, start: str) -> CompiledGrammar | str:
 
 
 @lru_cache(1)
-def _compiler() -> BoundedProcess:
+def compiler() -> BoundedProcess:
+    """The process that compiles the grammars of this one."""
     writable: tuple[str, ...] = ()
     with suppress(OSError, RuntimeError):
         cache_folder().mkdir(parents=True, exist_ok=True)
         writable = (str(cache_folder()),)
-    return BoundedProcess(f"{__name__}:compile_files", Bounds(MOST_SECONDS, writable=writable))
+    return BoundedProcess(compile_files, Bounds(MOST_SECONDS, writable=writable))
 
 
 def compile_files(question: tuple[GrammarFiles, str]) -> CompiledGrammar:

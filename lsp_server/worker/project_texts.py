@@ -92,7 +92,7 @@ class ProjectTexts:
         self._files = files
         self._folders = {folder: _Folder() for folder in files.folders}
         self._is_active = True
-        self._process = BoundedProcess(f"{__name__}:index_files", BOUNDS)
+        self._process = BoundedProcess(index_files, BOUNDS)
 
     @property
     def left_out(self) -> str | None:

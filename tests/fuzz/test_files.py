@@ -79,8 +79,8 @@ def grammar(rng):
 @for_some_seconds
 def test_grammars(seconds, monkeypatch):
     """Each is refused in a sentence, or has lexemes, rules and a policy for editors."""
-    compiler = BoundedProcess("fimlsp.languages.custom.compiling:compile_files", Bounds(2.0))
-    monkeypatch.setattr(compiling, "_compiler", lambda: compiler)
+    compiler = BoundedProcess(compiling.compile_files, Bounds(2.0))
+    monkeypatch.setattr(compiling, "compiler", lambda: compiler)
 
     def case(rng):
         language = LarkLanguage(GrammarFiles((("a.lark", grammar(rng)),)))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from fimlsp.datasets.programs.sandbox import missing_layers
@@ -13,14 +15,15 @@ from fimlsp.processes import bounded as bounded_module
 from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
 from fimlsp.processes.confinement import LANDLOCK
 
-EVAL = "builtins:eval"
+from ..lsp_server.waiting import block_until
+
 HAS_TIMER = sys.platform != "win32"
 HAS_LANDLOCK = sys.platform == "linux" and LANDLOCK not in missing_layers()
 
 
 @pytest.fixture
 def process(tmp_path):
-    bounded = BoundedProcess(EVAL, Bounds(seconds=0.5, memory=1 << 29, writable=(str(tmp_path),)))
+    bounded = BoundedProcess(eval, Bounds(seconds=0.5, memory=1 << 29, writable=(str(tmp_path),)))
     yield bounded
     bounded.close()
 
@@ -76,7 +79,7 @@ def test_a_question_beyond_the_bounds_ends_its_process_alone(process, question, 
 
 
 def test_a_question_that_waits_ends_its_process():
-    bounded = BoundedProcess("time:sleep", Bounds(seconds=60, clock=0.1))
+    bounded = BoundedProcess(time.sleep, Bounds(seconds=60, clock=0.1))
     with pytest.raises(BoundExceededError, match=r"takes more than 0\.1 s"):
         bounded.ask(1000)
     bounded.close()
@@ -94,7 +97,7 @@ def test_on_windows_the_clock_counts(monkeypatch):
     """There are no timers of processor time, no limits and no priorities."""
     *python, code = bounded_module.COMMAND
     monkeypatch.setattr(bounded_module, "COMMAND", (*python, WITHOUT + code))
-    bounded = BoundedProcess(EVAL, Bounds(seconds=0.001, clock=2.0))
+    bounded = BoundedProcess(eval, Bounds(seconds=0.001, clock=2.0))
     assert bounded.ask("sum(range(1_000_000))") > 0
     with pytest.raises(BoundExceededError, match=r"takes more than 2 s"):
         bounded.ask("[0 for _ in iter(int, 1)]")
@@ -103,7 +106,7 @@ def test_on_windows_the_clock_counts(monkeypatch):
 
 def test_a_process_that_does_not_start_is_no_timeout():
     with pytest.raises(BoundExceededError, match=r"ended the process that read it \(exit status 1\)"):
-        BoundedProcess("no.such:module", Bounds(60)).ask(1)
+        BoundedProcess(test_a_process_that_does_not_start_is_no_timeout, Bounds(60)).ask(1)
 
 
 @pytest.mark.skipif(not HAS_LANDLOCK, reason="Landlock is Linux's")
@@ -127,7 +130,6 @@ def test_all_but_reading_is_refused(process, tmp_path):
 
 def test_a_process_ends_without_questions(monkeypatch):
     monkeypatch.setattr("fimlsp.processes.bounded.IDLE_S", 0.01)
-    bounded = BoundedProcess("os:getpgid", Bounds(5))
-    assert bounded.ask(0) > 0
-    running = bounded._process
-    assert running is None or running.wait(60) == 0
+    bounded = BoundedProcess(eval, Bounds(60))
+    pid = bounded.ask("__import__('os').getpid()")
+    block_until(lambda: not psutil.pid_exists(pid))

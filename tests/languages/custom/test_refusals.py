@@ -53,17 +53,17 @@ def within_half_a_second(monkeypatch):
     """The bound of a grammar is half a second of processor time."""
     with monkeypatch.context() as patch:
         patch.setattr(compiling, "MOST_SECONDS", 0.5)
-        compiling._compiler.cache_clear()
+        compiling.compiler.cache_clear()
         yield
-        compiling._compiler().close()
-    compiling._compiler.cache_clear()
+        compiling.compiler().close()
+    compiling.compiler.cache_clear()
 
 
 def chain(n, step, end):
     return "".join(step.format(at=at, next=at + 1) for at in range(n)) + end
 
 
-# what would keep Lark, Python's matcher or the engine busy, in fewer than 1,000,000 bytes
+# grammars that would keep Lark, Python's matcher or the engine busy
 WITHOUT_END = {
     "a literal without its end": 'start: "' + "\\\\" * 40 + "\n",
     "an expression without its end": "start: /" + "\\\\" * 40 + "\n",
@@ -85,7 +85,7 @@ def test_no_grammar_takes_longer_than_its_bound(tmp_path, text):
     assert load_grammar(tmp_path / "good.lark").grammar()
 
 
-# what ended in the traceback of a library
+# grammars that ended in the traceback of a library
 WITHOUT_A_SENTENCE = [
     "start: /\\N{nothing}/\n",
     "start: /a{99999999999999999999}/\n",

@@ -63,8 +63,7 @@ async def test_a_worker_that_is_stuck_is_ended_and_its_file_left_out(session, mo
     monkeypatch.setattr(requests, "STUCK_S", 0)
     session.open(OTHER, "python", 1, "")
     session.open(URI, "python", 1, "# stuck")
-    (worker,) = session.completer.requests.worker._pool.workers.values()
-    await until(lambda: worker._document == (session.number, URI))
+    assert (await ask(session)).text == "scripted v1 '' '# stuck'", "it is at work on this document"
     assert (await ask_in_vain(session, 7)).reason == "the answer took too long"
     await restarted(session, "was ended by SIGKILL; it is restarted. a.py is left out: the worker")
     assert (await ask(session)).reason == LEFT_OUT

@@ -109,7 +109,7 @@ def test_a_hostile_workspace_is_read_and_not_run(tmp_path):
         assert not found
         assert b"pipe" in known.visible
     finally:
-        names._analysis.close()
+        close(names)
     assert not [*tmp_path.rglob("MARK")]
 
 
@@ -126,8 +126,12 @@ def test_names_are_found_by_who_never_ran_jedi(tmp_path, monkeypatch, is_writabl
         known = wait_for(names, document, b"import shop\nshop.", b"\n")
         assert b"sell" in known.attributes[b"shop"]
     finally:
-        names._analysis.close()
+        close(names)
     assert not [path for path in home.rglob("*") if path.suffix == ".pkl"]
+
+
+def close(names):
+    names._analysis.close()
 
 
 def wait_for(names, document, left, right):
@@ -148,6 +152,6 @@ def test_names_of_files_outside_are_not_found(tmp_path):
         inside = wait_for(names, document, b"from . import ", b"\n").imports[b"."]
         outside = wait_for(names, document, b"from ... import ", b"\n").imports.get(b"...", ())
     finally:
-        names._analysis.close()
+        close(names)
     assert b"inside_of_it" in inside
     assert b"outside_of_it" not in outside

@@ -193,7 +193,7 @@ class OneFaultyFile(BoundedProcess):
 
 @pytest.fixture
 def faulty(project):
-    project._process = OneFaultyFile(f"{project_texts.__name__}:index_files", Bounds(60))
+    project._process = OneFaultyFile(project_texts.index_files, Bounds(60))
     yield project
     project._process.close()
 
