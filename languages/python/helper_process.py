@@ -14,6 +14,9 @@ from contextlib import suppress
 LONGEST_PAUSE_S = 60.0
 """Most seconds between the end of a process and the start of the next."""
 
+PATIENCE_S = 5.0
+"""Seconds for a process to tidy up before it is killed."""
+
 
 class HelperEndedError(Exception):
     """The process has ended, or wrote something else than an answer."""
@@ -66,17 +69,22 @@ class HelperProcess:
         return answer
 
     def end(self) -> None:
-        """End the process."""
+        """End the process, and wait until it has tidied up."""
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            with suppress(OSError):
+        if process is None:
+            return
+        process.terminate()
+        with suppress(OSError, ValueError):
+            try:
+                process.communicate(timeout=PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
                 process.communicate()
 
     def kill(self) -> None:
         """End the process without waiting, from any thread."""
         if self._process is not None:
-            self._process.kill()
+            self._process.terminate()
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -186,6 +187,7 @@ def serve(program: str, reader: Reader) -> None:
     """
     source, sink = claim_pipes()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the folder is removed
     limit_memory(LARGEST_BYTES)
     checker = TypeChecker(program, reader)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+import time
 from threading import Event
 
 import pytest
@@ -272,6 +273,18 @@ def test_large_files_and_missing_packages_are_not_checked(client_of, monkeypatch
     assert checker.faults(large, [b"1"], {}, WAIT_S) is None
     monkeypatch.setattr(client.importlib.util, "find_spec", lambda _: None)
     assert client_of(fake("")).faults(AT, [b"1"], {}, WAIT_S) is None
+
+
+def test_nothing_is_left_behind(client_of, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    checker = client_of(command_of("fimlsp.lsp_server.worker.file_guard", "serve_checker"))
+    assert checker.faults(AT, [b"undefined"], {}, WAIT_S) is not None
+    assert [*tmp_path.iterdir()] != []
+    checker.close()
+    guard = time.monotonic() + WAIT_S
+    while [*tmp_path.iterdir()] and time.monotonic() < guard:
+        time.sleep(0.01)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_text_that_is_not_utf_8_has_no_answer(client_of):
