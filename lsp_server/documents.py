@@ -9,7 +9,7 @@ from fimlsp.errors import UserError
 from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import Check, PythonVersion
-from fimlsp.lsp_server.messages import Close, DocumentId, Edit, Open, Request
+from fimlsp.lsp_server.messages import Arrange, Close, DocumentId, Edit, Open, Request
 from fimlsp.lsp_server.notebook_cells import Cell, read_cell
 from fimlsp.lsp_server.text_positions import Text, encode
 from fimlsp.lsp_server.workspace_files import NO_EXCLUSIONS, Exclusions, is_cell, path_of
@@ -127,6 +127,7 @@ class OpenDocuments:
         self._send = send
         self._open: dict[str, OpenDocument] = {}
         self._left_out: set[str] = set()
+        self._notebooks: dict[str, tuple[str, ...]] = {}
 
     def get(self, uri: str) -> OpenDocument | None:
         """The document, if it is open."""
@@ -192,10 +193,27 @@ class OpenDocuments:
             is_cell = old.cell is not None
             self._open[uri] = self._document(old.id, old.language, old.version, old.text, is_cell)
 
+    def arrange(self, notebook: str, start: int, deleted: int, cells: Sequence[str]) -> None:
+        """Replace the *deleted* cells of a notebook from number *start* on by *cells*; all are URIs."""
+        order = self._notebooks.get(notebook, ())
+        self._set_order(notebook, (*order[:start], *cells, *order[start + deleted :]))
+
+    def close_notebook(self, notebook: str) -> None:
+        """The editor closed a notebook; its cells are closed by themselves."""
+        self._set_order(notebook, ())
+
+    def _set_order(self, notebook: str, cells: tuple[str, ...]) -> None:
+        self._notebooks[notebook] = cells
+        if not cells:
+            del self._notebooks[notebook]
+        self._send(Arrange(self._client, notebook, cells))
+
     def send_all(self) -> None:
-        """Send all documents to a new worker process."""
+        """Send all documents and notebooks to a new worker process."""
         for document in self._open.values():
             self._send_whole(document)
+        for notebook, cells in self._notebooks.items():
+            self._send(Arrange(self._client, notebook, cells))
 
     def find(self, uri: str) -> OpenDocument:
         """The document, if completions can be made in it.

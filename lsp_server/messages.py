@@ -76,6 +76,15 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrange:
+    """A notebook of *client* has the code cells *cells*, URIs in their order; none: it is closed."""
+
+    client: int
+    notebook: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Leave:
     """The client is gone."""
 
@@ -215,7 +224,7 @@ class Answer:
     ms: float
 
 
-Request = Load | Workspace | Open | Edit | Close | Complete | AwaitNames | Cancel | Leave
+Request = Load | Workspace | Open | Edit | Close | Arrange | Complete | AwaitNames | Cancel | Leave
 Report = Working | Loading | Ready | NotReady | Answer
 
 

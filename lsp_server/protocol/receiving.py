@@ -95,17 +95,25 @@ class InlineCompletionProtocol(LanguageServerProtocol):
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
     def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
         """The client opened a notebook."""
+        notebook = params.notebook_document
         self._open_cells(params.cell_text_documents)
+        self.session.documents.close_notebook(notebook.uri)
+        self.session.documents.arrange(notebook.uri, 0, 0, [cell.document for cell in notebook.cells])
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
-        """The client changed cells of a notebook. Their order does not matter here."""
+        """The client changed cells of a notebook, or their order."""
         cells = params.change.cells
         if cells is None:
             return
         if cells.structure is not None:
+            array = cells.structure.array
             self._close_cells(cells.structure.did_close or [])
             self._open_cells(cells.structure.did_open or [])
+            added = [cell.document for cell in array.cells or []]
+            self.session.documents.arrange(
+                params.notebook_document.uri, array.start, array.delete_count, added
+            )
         for content in cells.text_content or []:
             document = content.document
             self.session.change(document.uri, document.version, to_changes(content.changes))
@@ -113,6 +121,7 @@ class InlineCompletionProtocol(LanguageServerProtocol):
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
         """The client closed a notebook."""
+        self.session.documents.close_notebook(params.notebook_document.uri)
         self._close_cells(params.cell_text_documents)
 
     def _open_cells(self, cells: Sequence[types.TextDocumentItem]) -> None:

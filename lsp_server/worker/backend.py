@@ -95,8 +95,9 @@ def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
 class Job:
     """A request and everything that its completion depends on.
 
-    *constraint* allows the middles between *left* and *right* that start with the state *start*. *unread*
-    describes a part of the text that the grammar does not cover, if there is one.
+    *constraint* allows the middles between *left* and *right* that start with the state *start*. *above* and
+    *below* are the notebook's other cells, if this is one. *unread* describes a part of the text that the
+    grammar does not cover, if there is one.
     """
 
     request: Complete
@@ -110,6 +111,8 @@ class Job:
     right: bytes
     start: State
     unread: str | None
+    above: bytes
+    below: bytes
 
     @property
     def limits(self) -> Limits:
@@ -131,11 +134,12 @@ class Job:
         from fimlsp.models.completion import complete_many
 
         model, others = self.model, self.others
+        left, right = self.above + self.left, self.right + (b"\n" + self.below if self.below else b"")
         has_missing_names = self.names is not None and model.uses_buffer
         return complete_many(
             model,
-            self.left,
-            self.right,
+            left,
+            right,
             self.start,
             self._settings(),
             should_stop,
@@ -143,7 +147,7 @@ class Job:
             path=others.path,
             comment=self.policy.comment,
             elsewhere=others.elsewhere,
-            wanted=missing_at_cursor(self.left, self.right, self.start, self.entry.real_path, others.imports)
+            wanted=missing_at_cursor(left, right, self.start, self.entry.real_path, others.imports)
             if has_missing_names
             else None,
         )
@@ -184,7 +188,7 @@ class Backend:
         self._types = types
         self.documents = EngineDocuments(Engine, names, types)
         self.open, self.edit = self.documents.open, self.documents.edit
-        self.close = self.documents.close
+        self.close, self.arrange = self.documents.close, self.documents.arrange
         self._other_files: dict[int, OtherFiles] = {}
         self._model: FimModel | None = None
         self._loaded: Load | None = None
@@ -317,8 +321,11 @@ class Backend:
         if start is None:
             return Completion(reason=unread or cannot_connect(request.limits), final=True)
         left, right = data[: request.offset], data[request.offset :]
-        others = self._other_file_context(model, request, entry)
-        return Job(request, entry, model, names, types, others, constraint, left, right, start, unread)
+        above, below = self.documents.other_cells(request.document)
+        others = self._other_file_context(model, request, entry, above)
+        return Job(
+            request, entry, model, names, types, others, constraint, left, right, start, unread, above, below
+        )
 
     def _constraint(self, document: Document, request: Complete) -> Constraint:
         """The constraint on middles at the cursor of *request*."""
@@ -332,13 +339,14 @@ class Backend:
             )
 
     def _other_file_context(
-        self, model: FimModel, request: Complete, entry: DocumentEntry
+        self, model: FimModel, request: Complete, entry: DocumentEntry, above: bytes
     ) -> OtherFileContext:
+        """Context from other files for *entry*; *above* has the cells above it, if it is one."""
         if not request.limits.neighbour_tokens:
             return OtherFileContext()
         files = self._other_files.get(request.document.client) or OtherFiles()
         others = self.documents.others(request.document)
-        return files.context(model, entry, others, request.limits.neighbour_tokens)
+        return files.context(model, entry, others, request.limits.neighbour_tokens, above)
 
     def _select(self, job: Job, written: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
         """The completion with the best of the middles *written* under the assumptions *relaxed*."""

@@ -9,7 +9,7 @@ kept. Each edit starts the look-up of names at the new cursor, in another proces
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,9 @@ from fimlsp.quotient.language.editor_policy import EditorPolicy
 
 MOST_BYTES = 2_000_000
 """Bytes of all texts with engine documents; the newest text always has one."""
+
+MOST_OF_CELLS = 100_000
+"""Bytes of a notebook's other cells that count for one of them; the nearest ones come first."""
 
 STEP = 2_000
 """Bytes parsed in one piece of idle work, about 4 ms; requests are answered in between."""
@@ -67,8 +70,8 @@ class EngineDocuments:
     """The open documents by id, the least recently used first.
 
     *make_engine* is called for the first use of each language. *names* looks up the names in scope at
-    cursors, for a cell including those of the cells above; without it, they are unknown. *types* checks the
-    types of texts there; without it, none are checked.
+    cursors, for a cell including those of the notebook's other cells; without it, they are unknown. *types*
+    checks the types of texts there; without it, none are checked.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class EngineDocuments:
         self._types = types
         self._engines: dict[Language, Engine] = {}
         self._entries: OrderedDict[DocumentId, DocumentEntry] = OrderedDict()
+        self._notebooks: dict[DocumentId, tuple[DocumentId, ...]] = {}
 
     def engine(self, grammar: Language) -> Engine:
         """The engine of a language. Its tables are loaded from the cache, or made in a few seconds."""
@@ -124,10 +128,19 @@ class EngineDocuments:
         if self._names is not None:
             self._names.close(document)
 
+    def arrange(self, client: int, notebook: str, cells: Sequence[str]) -> None:
+        """Set the order of the cells of a notebook; without cells, it is closed."""
+        name = DocumentId(client, notebook)
+        self._notebooks.pop(name, None)
+        if cells:
+            self._notebooks[name] = tuple(DocumentId(client, cell) for cell in cells)
+
     def leave(self, client: int) -> None:
         """Drop all documents of a client."""
         for name in [name for name in self._entries if name.client == client]:
             del self._entries[name]
+        for name in [name for name in self._notebooks if name.client == client]:
+            del self._notebooks[name]
         if self._names is not None:
             self._names.leave(client)
         if self._types is not None:
@@ -165,11 +178,12 @@ class EngineDocuments:
         return self._types.at(document.client, entry.path, entry.grammar.version, around, opened, deadline_ms)
 
     def others(self, name: DocumentId) -> list[DocumentEntry]:
-        """The other documents of the same client, the most recently used first."""
+        """The other documents of the same client, the most recently used first; no cells of its notebook."""
+        cells = frozenset(self._cells_around(name))
         return [
             entry
             for other, entry in reversed(self._entries.items())
-            if other.client == name.client and other != name
+            if other.client == name.client and other not in cells and other != name
         ]
 
     def find(self, name: DocumentId) -> DocumentEntry | None:
@@ -177,20 +191,40 @@ class EngineDocuments:
         return self._entries.get(name)
 
     def around(self, name: DocumentId, offset: int) -> tuple[bytes, bytes]:
-        """The text on both sides of *offset*; for a cell, the left one includes the other cells."""
-        entry = self._entries[name]
-        left, right = entry.data[:offset], entry.data[offset:]
-        if entry.is_cell:
-            cells = [
-                other.data
-                for id, other in self._entries.items()
-                if id.client == name.client
-                and other is not entry
-                and other.is_cell
-                and other.path == entry.path
-            ]
-            left = b"\n".join([*cells, left])
-        return left, right
+        """The text on both sides of *offset*; for a cell, the left one includes the other cells.
+
+        Those below the cell come first. So the last binding of a name is the nearest one above.
+        """
+        data = self._entries[name].data
+        above, below = self.other_cells(name)
+        return below + above + data[:offset], data[offset:]
+
+    def other_cells(self, name: DocumentId) -> tuple[bytes, bytes]:
+        """The cells above and below the cell *name* in its notebook, each with a line end; empty for a file.
+
+        Of a long notebook, the nearest cells are taken, and those above first.
+        """
+        cells = self._cells_around(name)
+        at = cells.index(name) if cells else 0
+        above = self._nearest(reversed(cells[:at]), MOST_OF_CELLS)
+        below = self._nearest(cells[at + 1 :], MOST_OF_CELLS - sum(map(len, above)))
+        return b"".join(reversed(above)), b"".join(below)
+
+    def _nearest(self, cells: Iterable[DocumentId], budget: int) -> list[bytes]:
+        """The texts of the first of *cells* that have at most *budget* bytes in total."""
+        texts = list[bytes]()
+        for name in cells:
+            entry = self._entries.get(name)
+            if entry is not None and entry.is_python and entry.data:
+                budget -= len(entry.data) + 1
+                if budget < 0:
+                    break
+                texts.append(entry.data + b"\n")
+        return texts
+
+    def _cells_around(self, name: DocumentId) -> Sequence[DocumentId]:
+        """The cells of the notebook that has the cell *name*, in their order; empty for a file."""
+        return next((cells for cells in self._notebooks.values() if name in cells), ())
 
     def newest(self) -> DocumentEntry | None:
         """The most recently used document, if there is one."""

@@ -79,17 +79,17 @@ def neighbours_of(
         return opened[at] if at in opened else files.read(at)
 
     imported = _imported(path, source, read, files) if path is not None else iter(())
-    return _fitting([*imported, *_worked_on(path, others, outline)], files, tokens, ".py")
+    return _fitting([*imported, *_worked_on(others, outline)], files, tokens, ".py")
 
 
 def open_neighbours(
-    path: Path | None, others: Iterable[OpenFile], files: WorkspaceFiles, tokens: int, ending: str
+    others: Iterable[OpenFile], files: WorkspaceFiles, tokens: int, ending: str
 ) -> list[Neighbour]:
     """As `neighbours_of`, for languages other than Python: the open documents *others* only.
 
     The language's files end with *ending*.
     """
-    return _fitting(_worked_on(path, others, lambda text: text), files, tokens, ending)
+    return _fitting(_worked_on(others, lambda text: text), files, tokens, ending)
 
 
 def _fitting(
@@ -128,14 +128,11 @@ def lines_around(text: bytes, offset: int, size: int) -> bytes:
 
 
 def _worked_on(
-    path: Path | None, others: Iterable[OpenFile], shorten: Callable[[bytes], bytes]
+    others: Iterable[OpenFile], shorten: Callable[[bytes], bytes]
 ) -> Iterator[tuple[Path | None, bytes]]:
-    """The notebook's other cells, then the text around recent edits, then unedited files, shortened."""
-    ordered = sorted(others, key=lambda other: (other.path != path or path is None, other.edited_at is None))
-    for other in ordered:
-        if other.path == path and path is not None:
-            yield other.path, other.text
-        elif other.edited_at is not None:
+    """The text around recent edits, then unedited files, shortened."""
+    for other in sorted(others, key=lambda other: other.edited_at is None):
+        if other.edited_at is not None:
             yield other.path, lines_around(other.text, other.edited_at, MOST_OF_ONE)
         else:
             yield other.path, shorten(other.text)

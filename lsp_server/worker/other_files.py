@@ -56,14 +56,20 @@ class OtherFiles:
         self._project.end()
 
     def context(
-        self, model: FimModel, entry: DocumentEntry, opened: Sequence[DocumentEntry], tokens: int
+        self,
+        model: FimModel,
+        entry: DocumentEntry,
+        opened: Sequence[DocumentEntry],
+        tokens: int,
+        above: bytes = b"",
     ) -> OtherFileContext:
         """Context of *model* for the document *entry*, with about *tokens* tokens of text to read.
 
-        *opened* are the client's other documents, the most recently used first.
+        *opened* are the client's other documents, the most recently used first. For a cell, *above* has the
+        cells above it, whose imports count as well.
         """
         others = [other for other in opened if other.policy == entry.policy]
-        path, neighbours = self._read(entry, others, tokens) if model.fim.reads_files else (None, [])
+        path, neighbours = self._read(entry, others, tokens, above) if model.fim.reads_files else (None, [])
         if not model.uses_buffer:
             return OtherFileContext(path, neighbours)
         return OtherFileContext(
@@ -78,14 +84,14 @@ class OtherFiles:
         return [] if entry.path is None else self._project.imports(entry.path)
 
     def _read(
-        self, entry: DocumentEntry, opened: Sequence[DocumentEntry], tokens: int
+        self, entry: DocumentEntry, opened: Sequence[DocumentEntry], tokens: int, above: bytes
     ) -> tuple[str, list[Neighbour]]:
         others = [OpenFile(other.path, other.data, other.edited_at) for other in opened]
         ending = entry.policy.file_ending
         if entry.is_python:
-            neighbours = neighbours_of(entry.path, entry.data, others, self._files, tokens)
+            neighbours = neighbours_of(entry.path, above + entry.data, others, self._files, tokens)
         else:
-            neighbours = open_neighbours(entry.path, others, self._files, tokens, ending)
+            neighbours = open_neighbours(others, self._files, tokens, ending)
         return shown_path(entry.path, self._files, ending), neighbours
 
     def _elsewhere(self, entry: DocumentEntry, opened: Sequence[DocumentEntry]) -> MatchSource:

@@ -17,7 +17,7 @@ import pickle
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -27,6 +27,7 @@ from fimlsp.errors import explain
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import (
     Answer,
+    Arrange,
     AwaitNames,
     Cancel,
     Close,
@@ -122,6 +123,9 @@ class BackendProtocol(Protocol):
 
     def close(self, document: DocumentId) -> None:
         """Drop a document."""
+
+    def arrange(self, client: int, notebook: str, cells: Sequence[str]) -> None:
+        """Set the order of the cells of a notebook."""
 
     def leave(self, client: int) -> None:
         """Drop everything of a client."""
@@ -224,6 +228,8 @@ class Worker:
                 self._attempt(backend.edit, document, version, replacement)
             case Close(document):
                 self._attempt(backend.close, document)
+            case Arrange(client, notebook, cells):
+                self._attempt(backend.arrange, client, notebook, cells)
             case Leave(client):
                 self._attempt(backend.leave, client)
 

@@ -9,6 +9,7 @@ The answer depends on the cursor's line:
 - `# call 'f()'` suggests this text with the cursor before its last bracket.
 - `# rest 'abc'a` suggests the rest of the text after its typed part.
 - `# without 'a'` suggests a text without the file `a`.
+- `# cells` suggests the order of the cells in each notebook.
 - `# told` suggests the grammar, workspace and limits of the request.
 - Any other line gets the name of the model, the version and the text around the cursor.
 
@@ -35,6 +36,7 @@ class ScriptedBackend:
         self.texts = {}
         self.grammars = {}
         self.workspaces = {}
+        self.notebooks = {}
         self.are_names_new = True
 
     def load(self, load, report):
@@ -69,6 +71,9 @@ class ScriptedBackend:
 
     def close(self, uri):
         self.texts.pop(uri, None)
+
+    def arrange(self, client, notebook, cells):
+        self.notebooks[client, notebook] = cells
 
     def prepare(self):
         return False
@@ -110,6 +115,11 @@ class ScriptedBackend:
             time.sleep(0.005)
         if line == b"# nothing":
             return Completion(reason="the script has nothing to say", final=True)
+        if line == b"# cells":
+            orders = "; ".join(
+                " ".join(uri.partition("#")[2] for uri in uris) for uris in self.notebooks.values()
+            )
+            return Completion((f"cells {orders}",), complete=True)
         if line == b"# told":
             workspace = self.workspaces[request.document.client]
             told = (self.grammars[request.document], workspace.folders, workspace.exclude, request.limits)

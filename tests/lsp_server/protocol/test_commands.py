@@ -158,6 +158,46 @@ async def test_cells_of_notebooks(editor):
     assert await editor.suggestion(at(0, 0), uri=cells[0].uri) is None
 
 
+# cells in the place of so many from a number on, and the order then
+REORDERED = [
+    ((0, 0, [4]), "4 1 2 3"),
+    ((3, 0, [4]), "1 2 3 4"),
+    ((1, 1, []), "1 3"),
+    ((0, 2, [2, 1]), "2 1 3"),
+    ((1, 9, [4]), "1 4"),
+    ((7, 0, [4]), "1 2 3 4"),
+]
+
+
+@pytest.mark.parametrize(("change", "order"), REORDERED)
+async def test_the_order_of_cells(editor, change, order):
+    cells = [cell(1, "x"), cell(2, "y"), cell(3, "z")]
+    kind = types.NotebookCellKind.Code
+    notebook = types.NotebookDocument(
+        NOTEBOOK, "jupyter-notebook", 1, [types.NotebookCell(kind, item.uri) for item in cells]
+    )
+    editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, cells))
+    start, deleted, numbers = change
+    added = [types.NotebookCell(kind, cell(number, "").uri) for number in numbers]
+    structure = types.NotebookDocumentCellChangeStructure(
+        types.NotebookCellArrayChange(start, deleted, added)
+    )
+    editor.client.notebook_document_did_change(
+        types.DidChangeNotebookDocumentParams(
+            types.VersionedNotebookDocumentIdentifier(2, NOTEBOOK),
+            types.NotebookDocumentChangeEvent(cells=types.NotebookDocumentCellChanges(structure=structure)),
+        )
+    )
+    editor.open("# cells<|>")
+    assert await editor.suggestion() == f"cells {order}"
+    identifiers = [types.TextDocumentIdentifier(item.uri) for item in cells]
+    editor.client.notebook_document_did_close(
+        types.DidCloseNotebookDocumentParams(types.NotebookDocumentIdentifier(NOTEBOOK), identifiers)
+    )
+    editor.open("# cells<|>")
+    assert await editor.suggestion() == "cells "
+
+
 async def test_what_the_client_is_told_is_not_on_standard_error(start_editor, capfd):
     editor = await start_editor()
     await editor.initialize({"maxTokens": "many"})

@@ -188,6 +188,52 @@ def test_a_document_is_made_once_and_edited_in_place(documents):
     assert documents.find(named("b")) is None
 
 
+OTHER_CELLS = {  # the cell of four in the order 1 2 3 4, and the cells above and below it
+    "1": (b"", b"b\nc\nd\n"),
+    "2": (b"a\n", b"c\nd\n"),
+    "4": (b"a\nb\nc\n", b""),
+    "closed": (b"a\nb\nc\n", b"d\n"),
+    "file": (b"", b""),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_CELLS)
+def test_the_other_cells_of_a_notebook(documents, name):
+    for uri, text in {
+        "4": b"d",
+        "2": b"b",
+        "1": b"a",
+        "3": b"c",
+        "file": b"f",
+        "other": b"o",
+        "bash": b"",
+    }.items():
+        documents.open(named(uri), 1, text, PYTHON)
+    documents.arrange(1, "n", ["1", "2", "3", "closed", "bash", "4"])
+    documents.arrange(1, "m", ["other"])
+    documents.arrange(2, "n", ["2", "1"])
+    if name == "closed":
+        documents.open(named(name), 1, b"x", PYTHON)
+    above, below = OTHER_CELLS[name]
+    assert documents.other_cells(named(name)) == (above, below)
+    assert documents.around(named(name), 1) == (below + above + documents.find(named(name)).data, b"")
+    others = [entry.data for entry in documents.others(named(name))]
+    assert (b"o" in others, b"b" in others) == (True, name == "file")
+
+
+def test_the_nearest_cells_of_a_long_notebook(documents, monkeypatch):
+    monkeypatch.setattr(engine_documents, "MOST_OF_CELLS", 8)
+    cells = [str(number) for number in range(9)]
+    for number in cells:
+        documents.open(named(number), 1, number.encode(), PYTHON)
+    documents.arrange(1, "n", cells)
+    nearest = [documents.other_cells(named(number)) for number in ("0", "2", "8")]
+    assert nearest == [(b"", b"1\n2\n3\n4\n"), (b"0\n1\n", b"3\n4\n"), (b"4\n5\n6\n7\n", b"")]
+    documents.leave(1)
+    documents.open(named("1"), 1, b"x", PYTHON)
+    assert documents.other_cells(named("1")) == (b"", b"")
+
+
 def test_idle_time_prepares_the_document_touched_last(documents):
     assert not documents.prepare_newest()
     documents.open(named("a"), 1, b"a", PYTHON)

@@ -61,10 +61,3 @@ def test_open_documents_count_as_they_are_and_recent_edits_come_along(tmp_path):
     assert found[1].text.startswith(b"scratch = 3\n")
     assert sum(len(neighbour.text) for neighbour in found) <= 4000
     assert neighbours_of(tmp_path / "b.py", b"from a import *", others, files, 0) == []
-
-
-def test_other_cells_of_a_notebook_come_first(tmp_path):
-    notebook = tmp_path / "n.ipynb"
-    others = [OpenFile(tmp_path / "a.py", b"x = 1\n", 3), OpenFile(notebook, b"y = 2\n", None)]
-    found = neighbours_of(notebook, b"z", others, workspace_files((str(tmp_path),), ()), 100)
-    assert [neighbour.path for neighbour in found] == ["n.ipynb", "a.py"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -78,3 +80,48 @@ def test_what_the_code_below_lacks(backend, name):
 
 def test_other_languages_have_no_such_names(backend):
     assert completed(backend, '{"a": <|>}', json).reason is not None
+
+
+# the cells of a notebook with a cursor, and the start of the suggestion
+NOTEBOOKS = {
+    "a name of a cell above": (["def weekly_revenue(orders):\n    return 1\n", "x = weekly_<|>"], "revenue"),
+    "the nearest binding": (
+        ["unit_price = 1", "unit_prices = [3]\n", "for price in unit_pri<|>:\n    print(price)"],
+        "ces",
+    ),
+    "a name of a cell below": (["x = weekly_<|>", "def weekly_revenue(orders):\n    return 1\n"], "revenue"),
+    "what the cells below lack": (
+        ["import os\n<|>\n", "print(Order(os))\n"],
+        "from shop.orders import Order",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_other_cells_of_the_notebook(backend, name):
+    backend, folder = backend
+    cells, expected = NOTEBOOKS[name]
+    documents = [
+        DocumentId(1, f"vscode-notebook-cell:{folder}/{name.replace(' ', '')}.ipynb#{number}")
+        for number in range(len(cells))
+    ]
+    for document, text in zip(documents, cells, strict=True):
+        backend.open(document, 1, text.replace("<|>", "").encode(), Python())
+    backend.arrange(1, name, [document.uri for document in documents])
+    backend._other_files[1]._project.wait()
+    ((document, offset),) = (
+        (document, text.index("<|>"))
+        for document, text in zip(documents, cells, strict=True)
+        if "<|>" in text
+    )
+    limits = replace(LIMITS, confidence=0.0)
+
+    def answer():
+        request = Complete(1, document, 1, offset, limits, time.monotonic())
+        return backend.complete(request, lambda: False)
+
+    answer()  # starts to look up the names
+    looked_up = Event()
+    if not backend.has_names(looked_up.set):
+        looked_up.wait()
+    assert answer().text.startswith(expected), answer()
