@@ -108,7 +108,6 @@ def test_other_cells_of_the_notebook(backend, name):
     for document, text in zip(documents, cells, strict=True):
         backend.open(document, 1, text.replace("<|>", "").encode(), Python())
     backend.arrange(1, name, [document.uri for document in documents])
-    backend._other_files[1]._project.wait()
     ((document, offset),) = (
         (document, text.index("<|>"))
         for document, text in zip(documents, cells, strict=True)
