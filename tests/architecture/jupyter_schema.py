@@ -1,4 +1,7 @@
-"""Writes the settings in Jupyter: `python tests/architecture/jupyter_schema.py editors/jupyter/schema/plugin.json`."""
+"""Writes the settings in Jupyter: `python tests/architecture/jupyter_schema.py FILE`.
+
+FILE is editors/jupyter/schema/plugin.json.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,7 @@ def schema() -> dict[str, object]:
         "jupyter.lab.shortcuts": SHORTCUTS,
         "type": "object",
         "additionalProperties": False,
-        "properties": {
-            option.name: property_of(option) for option in OPTIONS if option.name not in LEFT_OUT
-        },
+        "properties": {option.name: property_of(option) for option in OPTIONS if option.name not in LEFT_OUT},
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from fimlsp.lsp_server.options import MODEL_FIELDS, OPTIONS
 
+from . import jupyter_schema
 from .options_table import with_table
 from .reference_page import PAGE, page
 
@@ -39,6 +40,12 @@ def test_vs_code_has_the_options_as_they_are(option):
     schema = option.schema()
     assert {name: told.get(name) for name in schema} == schema
     assert told.get("enum") == schema.get("enum")
+
+
+def test_jupyter_has_the_options_as_they_are():
+    page = ROOT / "editors" / "jupyter" / "schema" / "plugin.json"
+    made = "python tests/architecture/jupyter_schema.py editors/jupyter/schema/plugin.json"
+    assert page.read_text(encoding="utf-8") == jupyter_schema.text(), f"run {made}"
 
 
 def test_a_workspace_that_is_not_trusted_chooses_no_model_and_no_globs():
@@ -70,7 +77,11 @@ def test_examples_import_from_the_public_face_alone(example):
     assert imported - {"transformers", "pathlib"} == {"fimlsp"}
 
 
-GUIDES = [ROOT / "README.md", *(ROOT / "editors").rglob("*.md"), ROOT / "vscode-extension" / "README.md"]
+GUIDES = [
+    ROOT / "README.md",
+    *(page for page in (ROOT / "editors").rglob("*.md") if "node_modules" not in page.parts),
+    ROOT / "vscode-extension" / "README.md",
+]
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))

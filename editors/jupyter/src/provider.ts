@@ -1,0 +1,117 @@
+/** Gives JupyterLab's inline completer the suggestions of the language server. */
+
+import type {
+  CompletionHandler,
+  IInlineCompletionContext,
+  IInlineCompletionList,
+  IInlineCompletionProvider,
+} from "@jupyterlab/completer";
+import { CancellationTokenSource } from "vscode-jsonrpc/browser";
+import type { InlineCompletionList } from "vscode-languageserver-protocol";
+
+import { Pace } from "../../../vscode-extension/src/pace";
+import type { Connection } from "./connection";
+import { type Documents, positionAt } from "./documents";
+import { type Cursor, type Suggested, Suggestions, toUnits } from "./suggestion";
+import type { Place, Tracking } from "./tracking";
+
+/** Triggers, as JupyterLab has them and as LSP does. */
+const INVOKED_BY_USER = 0;
+const [INVOKED, AUTOMATIC] = [1, 2];
+
+/** What the inline completer shows if no setting says otherwise: all, within a line as well. */
+const DEFAULTS = { enabled: true, autoFillInMiddle: true, debouncerDelay: 0, timeout: 30_000 };
+
+/** What the provider needs of the page. */
+export interface Surroundings {
+  /** The shortest pause before an automatic request, in milliseconds. */
+  pause(): number;
+  /** There is no suggestion; *reason* is one that the server does not know. *isInvoked*: the user wanted one. */
+  onNothing(isInvoked: boolean, reason?: string): void;
+}
+
+/** See the module. */
+export class Provider implements IInlineCompletionProvider {
+  readonly identifier = "fimlsp";
+  readonly name = "fimlsp";
+  readonly schema = { default: DEFAULTS };
+  /** The suggestions on the screen. */
+  readonly suggestions = new Suggestions();
+  private readonly pace = new Pace();
+  private running = new CancellationTokenSource();
+  private isContinued = false;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly documents: Documents,
+    private readonly tracking: Tracking,
+    private readonly around: Surroundings,
+  ) {}
+
+  /** The next request is for the rest of an accepted part, although Jupyter will call it the user's. */
+  continue(): void {
+    this.isContinued = true;
+  }
+
+  async fetch(
+    request: CompletionHandler.IRequest,
+    context: IInlineCompletionContext,
+  ): Promise<IInlineCompletionList> {
+    const isInvoked = context.triggerKind === INVOKED_BY_USER && !this.isContinued;
+    this.isContinued = false;
+    this.running.cancel();
+    const { token } = (this.running = new CancellationTokenSource());
+    const place = this.tracking.find(context.widget);
+    if (place === undefined) {
+      return this.nothing(isInvoked, this.tracking.whyUnknown(context.widget));
+    }
+    const offset = toUnits(request.text, request.offset);
+    this.pace.press(performance.now());
+    if (context.triggerKind !== INVOKED_BY_USER) {
+      await new Promise((resolve) => setTimeout(resolve, this.pace.pause(this.around.pause())));
+      if (token.isCancellationRequested) {
+        return { items: [] };
+      }
+    }
+    this.documents.flush();
+    const answer = await this.connection.request<InlineCompletionList>(
+      "textDocument/inlineCompletion",
+      {
+        textDocument: { uri: place.uri },
+        position: positionAt(request.text, offset),
+        context: { triggerKind: isInvoked ? INVOKED : AUTOMATIC },
+      },
+      token,
+    );
+    if (token.isCancellationRequested) {
+      return { items: [] };
+    }
+    const items = (answer?.items ?? []).map(toSuggested);
+    const cursor = { uri: place.uri, left: request.text.slice(0, offset), right: request.text.slice(offset) };
+    this.suggestions.remember(cursor, items);
+    if (items.length === 0) {
+      return this.nothing(isInvoked);
+    }
+    return { items: items.map(({ text }) => ({ insertText: text })) };
+  }
+
+  private nothing(isInvoked: boolean, reason?: string): IInlineCompletionList {
+    this.around.onNothing(isInvoked, reason);
+    return { items: [] };
+  }
+}
+
+function toSuggested({ insertText, command }: InlineCompletionList["items"][number]): Suggested {
+  const id: unknown = command?.arguments?.[0];
+  return {
+    text: typeof insertText === "string" ? insertText : insertText.value,
+    id: typeof id === "string" ? id : undefined,
+  };
+}
+
+/** The cursor in the editor of *place*. */
+export function cursorIn({ uri, editor }: Place): Cursor {
+  const text = editor.model.sharedModel.getSource();
+  const offset = editor.getOffsetAt(editor.getCursorPosition());
+  return { uri, left: text.slice(0, offset), right: text.slice(offset) };
+}

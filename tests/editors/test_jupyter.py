@@ -1,0 +1,307 @@
+"""The extension in a real JupyterLab: ghost text, notebooks and files, lost servers, strangers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+
+import pytest
+
+from ..lsp_server.waiting import block_until
+from .jupyter_page import BASE, JUPYTER, TOKEN, Lab, Page, chromium, notebook
+
+pytestmark = pytest.mark.jupyter
+
+READ_SETTINGS = """import json
+
+def read_settings(path):
+    with open(path) as file:
+        return json.load(file)
+"""
+
+
+def script(*candidates, text=""):
+    return f"# {json.dumps(candidates)}\n{text}"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    assert (JUPYTER / "bin" / "jupyter-lab").exists(), "run tests/editors/prepare_jupyter.sh first"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """A Jupyter server with fimlsp as a user has it."""
+    files = {
+        "a.ipynb": notebook(READ_SETTINGS, "path = 'settings.json'\nopen(path, 'w').write('{}')", ""),
+        "b.ipynb": notebook("def read_orders(folder):\n    return []\n", "orders = read_"),
+        "c.py": READ_SETTINGS + "\n\nsettings = ",
+        "r.ipynb": notebook("x <- 1", language="R"),
+    }
+    lab = Lab(tmp_path_factory.mktemp("jupyter"), files)
+    yield lab
+    lab.stop()
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory):
+    """A Jupyter server with a scripted language server."""
+    files = {
+        "a.ipynb": notebook(
+            script("x = f(1)\ny", "xyz"),
+            script("1 + 2", text="f()"),
+            script("a", text="y"),
+            script("one two", "three four"),
+        ),
+        "b.ipynb": notebook("first", script("b", text="second"), "third"),
+        "c.ipynb": notebook(script("abc"), "other"),
+    }
+    lab = Lab(tmp_path_factory.mktemp("scripted"), files, scripted=True)
+    yield lab
+    lab.stop()
+
+
+@pytest.fixture
+def page(browser, real):
+    page = Page(browser, real)
+    yield page
+    page.tab.close()
+
+
+@pytest.fixture
+def scripted_page(browser, scripted):
+    page = Page(browser, scripted)
+    yield page
+    page.tab.close()
+
+
+# With fimlsp itself
+
+
+def test_from_ghost_text_to_a_cell_that_runs(page):
+    page.open("a.ipynb")
+    page.edit(2)
+    page.type("settings = read_")
+    page.press("Alt+\\")
+    ghost = page.ghost_appears()
+    assert ghost.startswith("settings("), ghost
+    page.screenshot("notebook")
+    page.press("Control+ArrowRight")
+    page.ghost_is(ghost.removeprefix("settings"))
+    page.text_is(2, "settings = read_settings")
+    page.press("Tab")
+    page.text_is(2, "settings = read_" + ghost)
+    page.press("Shift+Enter")
+    for number in (0, 1):
+        page.edit(number)
+        page.press("Shift+Enter")
+    page.edit(2)
+    page.press("Control+Enter")
+    block_until(lambda: page.cell(2).locator(".jp-InputPrompt").inner_text() not in ("[ ]:", "[*]:"))
+    assert "SyntaxError" not in "".join(page.output(2).all_inner_texts())
+
+
+def test_automatic_suggestions_in_a_file(page):
+    page.open("c.py")
+    editor = page.tab.locator(".jp-FileEditor .cm-content")
+    editor.click()
+    page.press("Control+End")
+    page.type("read_s")
+    assert page.ghost_appears().startswith("ettings")
+
+
+def test_notebooks_of_two_tabs_do_not_mix(page):
+    page.open("a.ipynb")
+    page.open_beside("b.ipynb")
+    page.edit(1)
+    page.press("Alt+\\")
+    assert page.ghost_appears().startswith("orders(")
+    assert len(page.lab.servers()) == 1
+
+
+def test_another_kernel_is_left_alone(page):
+    page.open("r.ipynb")
+    page.edit(0)
+    page.type("y")
+    page.status_is(["No suggestion: the kernel of this notebook runs r"])
+
+
+def test_a_killed_server_is_started_again(page):
+    page.open("b.ipynb")
+    (server,) = page.lab.servers()
+    os.kill(server, signal.SIGKILL)
+    page.status_is(["The server is not running", "Loading"])
+    page.status_is(["Ready"])
+    page.edit(1)
+    page.press("Alt+\\")
+    assert page.ghost_appears().startswith("orders(")
+
+
+def test_the_jupyter_server_is_restarted_under_the_page(page):
+    page.open("b.ipynb")
+    page.lab.stop()
+    page.status_is(["The server is not running"])
+    page.lab.start()
+    page.status_is(["Ready"])
+    page.edit(1)
+    page.press("Alt+\\")
+    assert page.ghost_appears().startswith("orders(")
+
+
+def test_a_closed_page_ends_its_server(page):
+    page.open("b.ipynb")
+    assert page.lab.servers()
+    page.tab.goto("about:blank")
+    block_until(lambda: not page.lab.servers())
+
+
+def test_notebook_7(page):
+    page.open("b.ipynb", app="notebooks")
+    page.edit(1)
+    block_until(lambda: any("is ready" in line for line in page.console), lambda: str(page.console))
+    page.press("Alt+\\")
+    assert page.ghost_appears().startswith("orders(")
+    page.screenshot("notebook-7")
+
+
+# With a script
+
+
+def test_candidates_words_and_lines(scripted_page):
+    page = scripted_page
+    page.open("a.ipynb")
+    page.edit(0)
+    page.press("Alt+\\")
+    page.ghost_is("x = f(1)\ny")
+    page.press("Alt+]")
+    page.ghost_is("xyz")
+    page.press("Alt+[")
+    page.ghost_is("x = f(1)\ny")
+    page.press("Control+ArrowRight")
+    page.ghost_is(" = f(1)\ny")
+    page.press("Control+Alt+ArrowRight")
+    page.ghost_is("\ny")
+    page.press("Control+ArrowRight")
+    page.text_is(0, script("x = f(1)\ny", "xyz") + "x = f(1)\ny")
+    page.press("Control+z")
+
+
+def test_a_word_of_another_candidate(scripted_page):
+    page = scripted_page
+    page.open("a.ipynb")
+    page.edit(3)
+    page.press("Alt+\\")
+    page.ghost_is("one two")
+    page.press("Alt+]")
+    page.ghost_is("three four")
+    page.press("Control+ArrowRight")
+    page.ghost_is(" four")
+    page.press("Tab")
+    page.text_is(3, script("one two", "three four") + "three four")
+    assert ["accepted", "1"] in page.lab.heard()
+
+
+def test_within_a_line(scripted_page):
+    page = scripted_page
+    page.open("a.ipynb")
+    page.edit(1)
+    page.press("ArrowLeft", "Alt+\\")
+    page.ghost_is("1 + 2")
+    page.type("1")
+    page.ghost_is(" + 2")
+    block_until(lambda: ["asked", "automatic", "f(1"] in page.lab.heard())
+    page.press("Tab")
+    page.text_is(1, script("1 + 2", text="f(1 + 2)"))
+
+
+def test_the_reason_for_nothing(scripted_page):
+    page = scripted_page
+    page.open("a.ipynb")
+    page.edit(2)
+    page.type("x")
+    page.status_is(["No suggestion: the script has nothing to say"])
+
+
+STRUCTURE = {  # a command of Jupyter in the second of three cells, a cell then, and the end of its last line
+    "split": ("notebook:split-cell-at-cursor", 1, script("b")[:-1]),
+    "moved up": ("notebook:move-cell-up", 0, "second"),
+    "merged": ("notebook:merge-cell-below", 1, "third"),
+    "duplicated": ("notebook:duplicate-below", 2, "second"),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURE)
+def test_cells_that_change_places(browser, scripted, name):
+    page = Page(browser, scripted)
+    command, number, last = STRUCTURE[name]
+    page.open("b.ipynb")
+    page.edit(1)
+    page.press("Home")
+    page.run(command)
+    page.edit(number)
+    page.press("Alt+\\")
+    block_until(lambda: ["asked", "invoked", last] in page.lab.heard(), lambda: str(page.lab.heard()[-3:]))
+    (page.lab.folder / "heard").unlink()
+    page.tab.close()
+
+
+def test_two_tabs_of_a_notebook(scripted_page):
+    page = scripted_page
+    page.open("c.ipynb")
+    page.run("docmanager:clone")
+    block_until(lambda: page.tab.locator(".jp-NotebookPanel").count() == 2)
+    panel = page.tab.locator(".jp-NotebookPanel").last
+    panel.locator(".jp-CodeCell .cm-content").first.click()
+    page.press("Control+End")
+    page.type("x")
+    page.press("Alt+\\")
+    page.ghost_is("abc")
+    page.press("Tab")
+    block_until(lambda: page.tab.get_by_text("xabc").count() == 2)
+
+
+# Strangers
+
+DOORS = {  # headers beside those of a WebSocket, the token, and the status
+    "the user": ({}, TOKEN, 101),
+    "no token": ({}, None, 403),
+    "another token": ({}, "another", 403),
+    "a page of another site": ({"Origin": "http://evil.example"}, TOKEN, 403),
+    "the page itself": ({"Origin": "http://{host}"}, TOKEN, 101),
+}
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_who_gets_in(scripted, name):
+    headers, token, status = DOORS[name]
+    host = f"127.0.0.1:{scripted.port}"
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        **{key: value.format(host=host) for key, value in headers.items()},
+    }
+    before = len(scripted.servers())
+    connection = http.client.HTTPConnection(host)
+    query = "" if token is None else f"?token={token}"
+    connection.request("GET", f"{BASE}fimlsp/lsp{query}", headers=upgrade)
+    response = connection.getresponse()
+    assert response.status == status
+    assert status == 101 or len(scripted.servers()) == before
+    connection.close()
+
+
+def test_the_doctor_is_for_users(scripted):
+    connection = http.client.HTTPConnection("127.0.0.1", scripted.port)
+    connection.request("POST", f"{BASE}fimlsp/doctor", body="{}")
+    assert connection.getresponse().status == 403
+    connection.close()
