@@ -103,7 +103,7 @@ class ModeStack:
         return self
 
     def beyond(self, lexeme: str) -> Iterable[tuple[tuple[str, ...], ModeStack]]:
-        """The possible stacks after a lexeme of kind *lexeme* that closes what is below an unknown bottom.
+        """The possible stacks after a lexeme of kind *lexeme* that closes code below an unknown bottom.
 
         Each is given with the modes closed there, innermost first, as in `opened`.
         """

@@ -1,9 +1,9 @@
 """Optional line ends: a terminal for them that may stand before any other, without a mention in each rule.
 
 Where a line end may terminate a statement it is a terminal of the grammar. In most other places it means
-nothing, so it may come before every terminal. A mark in the rules takes that back: the terminal after the
-mark, or the first one of the nonterminal after it, must be on the same line. ECMAScript writes the mark as
-[no LineTerminator here].
+nothing, so it may come before every terminal. A mark in the rules takes that back. The terminal after
+the mark, or the first one of the nonterminal after it, must be on the same line. ECMAScript writes the mark
+as [no LineTerminator here].
 
     jump: "return" SAME_LINE value | "return"
     list: jump (LINE_END jump)*

@@ -246,7 +246,7 @@ class ReadToCode(OpenModes):
     """Reads the text after a cursor in each of *places* up to ordinary code, from where lines are read alike.
 
     These are all modes that the lexer may be in at the cursor, apart from that of ordinary code. A lexeme
-    that closes what is below an unknown bottom may leave several stacks (`ModeStack.beyond`).
+    that closes code below an unknown bottom may leave several stacks (`ModeStack.beyond`).
     """
 
     def __init__(self, text: TextAfterCursor, places: Sequence[ModeStack]) -> None:
@@ -343,7 +343,7 @@ class ReadToCode(OpenModes):
 
 @remembered(1 << 14)
 def _modes_after(lexical: LexerTables, kinds: tuple[int, ...], modes: ModeStack) -> ModeStack | None:
-    """The stack after a line of *kinds* in *modes*; None if one closes what is below an unknown bottom."""
+    """The stack after a line of *kinds* in *modes*; None if one closes code below an unknown bottom."""
     following: ModeStack | None = modes
     for kind in kinds:
         if following is not None and kind in lexical.mode_changers:

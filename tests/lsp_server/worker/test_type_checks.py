@@ -1,4 +1,4 @@
-"""The checks of types in the worker: what is read of a workspace, that nothing of it runs, the order."""
+"""The checks of types in the worker: files that are read, that nothing of a workspace runs, the order."""
 
 from __future__ import annotations
 

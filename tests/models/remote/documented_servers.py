@@ -6,7 +6,7 @@ follow
   up to 20, `return_tokens_as_token_ids`, `allowed_token_ids`, `ignore_eos`; an error is
   `{"error": {"message": ...}}` with status 400, which in a stream is the first event after a status 200;
 - Ollama, `docs/api.md`, with `logprobs` as in release 0.12.11: lines of JSON, texts of tokens alone, U+FFFD
-  for what is no text, no candidates where the model ends;
+  for bytes that are no text, no candidates where the model ends;
 - LM Studio, lmstudio.ai/docs, "OpenAI Compatibility API" and "REST API v0": `logprobs` is null;
 - TabbyAPI, `endpoints/OAI/types/completion.py`: the candidates as texts, in the form of OpenAI;
 - llama-cpp-python, `llama_cpp/server/app.py` and `llama.py`: `suffix`, and status 500 for `logprobs` unless
