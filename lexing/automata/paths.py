@@ -146,7 +146,8 @@ class ShortestWords:
             if ends is None or state in ends:
                 self._ending.setdefault(kind, []).append(state)
         self._suffixes: dict[int, dict[int, bytes]] = {}
-        self._anywhere = None if ends is None else ShortestWords(dfa)
+        self.anywhere: ShortestWords = self if ends is None else ShortestWords(dfa)
+        """The same if lexemes end in any state that accepts them."""
         self._sources: list[list[tuple[int, int]]] = [[] for _ in dfa.rows]
         for state, row in enumerate(dfa.rows):
             best_byte = {row[byte]: byte for byte in _ORDER}
@@ -162,8 +163,8 @@ class ShortestWords:
         if kind not in self._suffixes:
             self._suffixes[kind] = self._search(kind)
         suffix = self._suffixes[kind].get(state)
-        if suffix is None and self._anywhere is not None:
-            return self._anywhere.suffix(state, kind)
+        if suffix is None and self.anywhere is not self:
+            return self.anywhere.suffix(state, kind)
         return suffix
 
     def _search(self, kind: int) -> dict[int, bytes]:

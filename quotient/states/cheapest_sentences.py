@@ -204,19 +204,26 @@ def _after_line_end(state: Incomplete, live: int) -> list[Source]:
 def _after_lexemes(state: Incomplete, live: int) -> Iterator[Source]:
     tables = state.connection.tables
     for terminal in tables.live_terminals(live):
-        suffixes = (
-            tables.shortest_words.suffix(state.lexer.state, kind)
-            for kind in tables.kinds_of[terminal]
-            if live & 1 << kind
-        )
-        suffix = min((s for s in suffixes if s is not None), key=len)
-        if state.lexer.too_long and not suffix:
-            suffix = state.lexer.lexical.counted_part.way_out
         chart = state.connection.grammar.earley.scan(state.chart, (terminal,))
-        if chart is not None:
+        if chart is None:
+            continue
+        for suffix in _suffixes(state, terminal, live):
             yield Source(chart, len(suffix), suffix)
             if state.lexer.equal_run[1]:  # a delimiter byte could be one too many in a row
                 yield Source(chart, 1 + len(suffix), b" " + suffix)
+
+
+def _suffixes(state: Incomplete, terminal: int, live: int) -> Iterator[bytes]:
+    """The ends of the lexeme being read, if it is one of *terminal*: the shortest, and the best one."""
+    tables = state.connection.tables
+    kinds = [kind for kind in tables.kinds_of[terminal] if live & 1 << kind]
+    best = tables.shortest_words
+    found = {
+        min((s for kind in kinds if (s := words.suffix(state.lexer.state, kind)) is not None), key=len)
+        for words in ((best,) if best.anywhere is best else (best.anywhere, best))
+    }
+    for suffix in sorted(found, key=len):
+        yield suffix or (state.lexer.lexical.counted_part.way_out if state.lexer.too_long else b"")
 
 
 def _after_words(state: Incomplete, live: int) -> Iterator[Source]:

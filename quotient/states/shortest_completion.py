@@ -111,8 +111,7 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
     for source in sources_of(state):
         for symbols in _steps(state.connection, source.chart):
             checkpoint()
-            writer = _written(state, source, symbols)
-            if writer is not None:
+            for writer in _written(state, source, symbols):
                 reached = state.feed(writer.text)
                 rest = None if reached is None else _completion(reached, 0)
                 if rest is not None:
@@ -196,8 +195,7 @@ def _beginnings(state: Incomplete) -> Iterator[bytes]:
     """Texts for the cheapest sentences, without the way into the right context."""
     for source, symbols, right_entries in sentences(state, 0):
         for opened in dict.fromkeys(entry.opened for entry in right_entries):
-            writer = _written(state, source, symbols, opened)
-            if writer is not None:
+            for writer in _written(state, source, symbols, opened):
                 yield writer.text
 
 
@@ -211,8 +209,7 @@ def _endings(
 ) -> Iterator[bytes]:
     """Texts for *symbols* after *source* that then enter the right context at one of *right_entries*."""
     for opened in dict.fromkeys(entry.opened for entry in right_entries):
-        writer = _written(state, source, symbols, opened, uncommon=uncommon)
-        if writer is not None:
+        for writer in _written(state, source, symbols, opened, uncommon=uncommon):
             for way in _ways_on(right_entries, writer):
                 yield writer.text + way
 
@@ -224,13 +221,15 @@ def _written(
     opened: tuple[str, ...] = (),
     *,
     uncommon: bool = False,
-) -> Unlexer | None:
-    """An `Unlexer` that has written *symbols* after *source*; None if they cannot be written."""
-    for step in STEPS:
-        writer = Unlexer(state.connection.tables, state.lexer, step, uncommon=uncommon)
-        if writer.put(source.prefix) and writer.write(symbols, state.connection.grammar.indents, opened):
-            return writer
-    return None
+) -> Iterator[Unlexer]:
+    """Those `Unlexer` that have written *symbols* after *source*, the brief one first; none if none can."""
+    tables = state.connection.tables
+    for brief in (False,) if tables.shortest_words.anywhere is tables.shortest_words else (True, False):
+        for step in STEPS:
+            writer = Unlexer(tables, state.lexer, step, uncommon=uncommon, brief=brief)
+            if writer.put(source.prefix) and writer.write(symbols, state.connection.grammar.indents, opened):
+                yield writer
+                break
 
 
 def _ways_on(right_entries: Sequence[RightEntry], writer: Unlexer) -> Iterator[bytes]:

@@ -20,17 +20,25 @@ If 4 columns leave no room for nested blocks, each block is indented by as littl
 class Unlexer:
     """Writes symbols as text after a lexer state, with the white space needed; indents by *step*.
 
-    With *uncommon* all words differ, and are likely to be new in the text.
+    With *uncommon* all words differ, and are likely to be new in the text. With *brief* lexemes end as soon
+    as they can, although fewer may follow them there.
     """
 
     def __init__(
-        self, tables: LanguageTables, lexer: LexerState, step: int, *, uncommon: bool = False
+        self,
+        tables: LanguageTables,
+        lexer: LexerState,
+        step: int,
+        *,
+        uncommon: bool = False,
+        brief: bool = False,
     ) -> None:
         assert lexer.indents is not None
         self.tables = tables
         self.lexer = lexer
         self.step = step
         self.words = count(1) if uncommon else None
+        self.shortest_words = tables.shortest_words.anywhere if brief else tables.shortest_words
         self.columns = list(lexer.indents.columns)
         self.text = b""
 
@@ -144,13 +152,13 @@ class Unlexer:
     def _shortest(self, kind: int, lexer: LexerState) -> bytes | None:
         """The shortest lexeme of *kind* in the mode of *lexer*, else in that after white space."""
         starts = self.tables.lexical.dfa.starts
-        text = self.tables.shortest_words.suffix(starts[lexer.modes.mode], kind)
+        text = self.shortest_words.suffix(starts[lexer.modes.mode], kind)
         if (
             text is None
             and (blank := lexer.feed(b" ")) is not None
             and (apart := blank.lexer.finish()) is not None
         ):
-            text = self.tables.shortest_words.suffix(starts[apart.lexer.modes.mode], kind)
+            text = self.shortest_words.suffix(starts[apart.lexer.modes.mode], kind)
         return text
 
     def _uncommon(self, kind: int) -> bytes | None:
@@ -165,7 +173,7 @@ class Unlexer:
             yield between + text
         separation = self.tables.lexical.separation
         if separation is not None and not self.lexer.at_lexeme_start:
-            other = separation.word_after(self.lexer.state, kind, self.tables.shortest_words)
+            other = separation.word_after(self.lexer.state, kind, self.shortest_words)
             if other is not None:
                 yield other
 

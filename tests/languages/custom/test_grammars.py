@@ -78,3 +78,24 @@ def accepts_text(grammar: Path, text: bytes) -> bool:
     except LarkError:
         return False
     return True
+
+
+SHORTEST = [
+    # a grammar, left<|>right, and the cheapest middle
+    ("start: D\nD: /[a-z]{1,20}/\n", "<|>", b"a"),
+    ('start: "x" N ";"\nN: /[0-9]{1,8}/\n', "<|>", b"x0;"),
+    ('start: "x" N ";"\nN: /[0-9]{1,8}/\n', "x1<|>", b";"),
+    ('start: "x" N ";"\nN: /[0-9]{1,8}/\n', "x<|>;", b"0"),
+    ("start: D N\nD: /[a-z]{1,3}/\nN: /[0-9]{1,8}/\n", "a<|>", b"0"),
+    ('start: D "," D\nD: /[a-z]{1,20}/\n%ignore " "\n', "<|>", b"a,a"),
+    ('start: D+\nD: /[a-z]{2,5}/\n%ignore " "\n', "a<|>", b"a"),
+]
+
+
+@pytest.mark.parametrize(("grammar", "case", "expected"), SHORTEST)
+def test_a_bounded_repetition_is_not_written_to_its_bound(tmp_path, grammar, case, expected):
+    (tmp_path / "one.lark").write_text(grammar)
+    left, right = case.encode().split(b"<|>")
+    document = Engine(load_grammar(tmp_path / "one.lark")).document(left + right)
+    assert document.middle(len(left), len(left), relax=False).start.shortest_completion == expected
+    assert accepts_text(tmp_path / "one.lark", left + expected + right)
