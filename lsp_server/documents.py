@@ -161,10 +161,10 @@ class OpenDocuments:
 
     def change(
         self, uri: str, version: int, changes: Sequence[TextChange]
-    ) -> Iterator[tuple[int, Replacement]]:
+    ) -> Iterator[tuple[bytes, Replacement]]:
         """The editor changed an open document; each change applies to the result of the one before.
 
-        The iterator applies a change when it yields it, together with the document's size before it.
+        The iterator applies a change when it yields it, together with the document's text before it.
         """
         for change in changes:
             old = self._open[uri]
@@ -176,7 +176,7 @@ class OpenDocuments:
                 self._send(Edit(new.id, version, replacement))
             else:
                 self._send(Edit(new.id, version, difference(old.data, new.data)))
-            yield len(old.text.data), replacement
+            yield old.text.data, replacement
 
     def close(self, uri: str) -> None:
         """The editor closed a document; unknown ones are ignored."""

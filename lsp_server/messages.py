@@ -111,9 +111,41 @@ class Limits:
     cursor_inside: bool = False
 
 
+class Substitution(NamedTuple):
+    """A change within a line: *inserted* replaced *removed*, between the texts *before* and *after*."""
+
+    before: bytes
+    removed: bytes
+    inserted: bytes
+    after: bytes
+
+
+class Pending(NamedTuple):
+    """The change that is being made at the cursor: *typed* came in place of *removed* so far."""
+
+    removed: bytes = b""
+    typed: bytes = b""
+
+
+class Recent(NamedTuple):
+    """The last edits, as they matter at a cursor.
+
+    *deleted* has texts that would bring deleted text back, *substitutions* the changes so far, the newest
+    last, without the *pending* one. *texts* are the changed pieces of text.
+    """
+
+    deleted: tuple[bytes, ...] = ()
+    pending: Pending = Pending()
+    substitutions: tuple[Substitution, ...] = ()
+    texts: tuple[bytes, ...] = ()
+
+
+NO_EDITS = Recent()
+
+
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """Requests the text to insert at byte *offset* of *version* of the document.
+    """Requests the text to insert at byte *offset* of *version* of the document, after the edits *recent*.
 
     *requested_at* is the time of the request by `time.monotonic`, which all processes of a machine share.
     """
@@ -124,6 +156,7 @@ class Complete:
     offset: int
     limits: Limits
     requested_at: float
+    recent: Recent = NO_EDITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +221,7 @@ class Completion:
         tokens: Number of accepted tokens.
         rejected: Number of refused tokens.
         reason: The reason for no texts.
+        guess: The likeliest text and its estimate, in words, if the model is not confident enough of it.
         closing: Suffix of the first text, such as brackets, before which the cursor is to stay.
         final: True if the same request would get the same answer.
         stale: True if the request is not needed any more.
@@ -202,6 +236,7 @@ class Completion:
     tokens: int = 0
     rejected: int = 0
     reason: str | None = None
+    guess: str = ""
     closing: str = ""
     final: bool = False
     stale: bool = False
@@ -213,6 +248,12 @@ class Completion:
     def text(self) -> str:
         """The best text; empty if there is none."""
         return self.texts[0] if self.texts else ""
+
+    @property
+    def reason_in_words(self) -> str:
+        """The reason, with the best guess first, as a status bar shows its start."""
+        reason = self.reason or ""
+        return f"best guess: {self.guess}; {reason}" if self.guess else reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel
 from fimlsp.models.networks.copy_cache import CopyCache
 from fimlsp.models.networks.matches import MatchSource
-from fimlsp.models.networks.mixing import MissingNameTokens
+from fimlsp.models.networks.mixing import ExpectedTextTokens
 from fimlsp.models.prompts.prompt import (
     HASH,
     Neighbour,
@@ -28,7 +28,7 @@ from fimlsp.models.prompts.prompt import (
     last_bytes,
 )
 from fimlsp.models.protocols import NextToken, Scoring
-from fimlsp.quotient.language.editor_policy import Comment, MissingNames
+from fimlsp.quotient.language.editor_policy import Comment, ExpectedTexts
 from fimlsp.quotient.states.protocol import State
 
 BUFFER_BYTES = 16_000
@@ -50,7 +50,7 @@ def complete_many(
     path: str | None = None,
     comment: Comment | None = HASH,
     elsewhere: MatchSource | None = None,
-    wanted: MissingNames | None = None,
+    expected: Sequence[ExpectedTexts] = (),
 ) -> tuple[Middle, ...]:
     """Up to `settings.candidates` different middles, best first; always at least one.
 
@@ -70,7 +70,7 @@ def complete_many(
         path: the path of this file, given to the model along with neighbours.
         comment: the comments of its language, in which file names are written; None: it has none.
         elsewhere: predictions from other texts, mixed into a model that uses the buffer cache.
-        wanted: names that the code after the cursor lacks; mixed into such a model as well.
+        expected: texts that are likely here for reasons of their own; mixed into such a model as well.
 
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
@@ -91,8 +91,8 @@ def complete_many(
         steady=settings.stop_rule == "first",
         most_tokens=model.prompt_tokens,
     )
-    wanted_tokens = None if wanted is None else MissingNameTokens(model.vocabulary, left, unread, wanted)
-    network = network_at(model, read, right, elsewhere, wanted_tokens)
+    expected_tokens = [ExpectedTextTokens(model.vocabulary, left, unread, texts) for texts in expected]
+    network = network_at(model, read, right, elsewhere, expected_tokens)
     state, settings = _healed(unread, start, settings)
     if settings.candidates == settings.beams == 1:
         return (decode_middle(network, prompt, state, settings, should_stop).without_prefix(unread),)
@@ -106,16 +106,16 @@ def network_at(
     left: bytes,
     right: bytes,
     elsewhere: MatchSource | None = None,
-    wanted: MissingNameTokens | None = None,
+    expected: Sequence[ExpectedTextTokens] = (),
 ) -> NextToken:
     """The network for a cursor between *left* and *right*, mixed with the buffer cache if the model uses it.
 
-    The buffer cache sees 16,000 bytes on each side, the texts *elsewhere*, and the tokens *wanted* here.
+    The buffer cache sees 16,000 bytes on each side, the texts *elsewhere*, and the tokens *expected* here.
     """
     if not model.uses_buffer:
         return model.network
     buffer = last_bytes(left, BUFFER_BYTES), first_bytes(right, BUFFER_BYTES)
-    return CopyCache(model.network, model.vocabulary, *buffer, elsewhere, wanted)
+    return CopyCache(model.network, model.vocabulary, *buffer, elsewhere, expected)
 
 
 def _healed(unread: bytes, start: State, settings: DecodeSettings) -> tuple[State, DecodeSettings]:

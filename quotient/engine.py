@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property, partial
 
 from fimlsp.lexing.values import value
@@ -12,7 +13,7 @@ from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.recovery import Recoveries
-from fimlsp.quotient.recovery.repaired_text import TextRepair
+from fimlsp.quotient.recovery.repaired_text import RepairedText, TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, checked
 from fimlsp.quotient.states.either_state import either, readings_of
 from fimlsp.quotient.states.faults import FinerLanguage, TextSides
@@ -141,12 +142,35 @@ class Document(ContextDocument):
         """The first state of the middles for `data[start:end]`, and the repairs that it assumes."""
         if self._own_middles is not None:
             return self._own_middle(self._own_middles, start, end, options, relax)
-        connected = _connected(self, start, end, options)
+        staying = connected = _connected(self, start, end, replace(options, falls_back=False))
+        if staying is None and options.forbid_escape:
+            connected = _connected(self, start, end, options)
         stands = self._checked(connected, start, end, options, lenient=relax)
         if not relax:
             return stands, ()
         repaired, repairs = self._recoveries.readings(self, connected, start, end, options)
+        if staying is None and connected is not None and not repairs:
+            mended, rest = self._with_rest(start, end)
+            if mended is not None:
+                return mended, rest
         return either(stands, repaired), repairs
+
+    def _with_rest(self, start: int, end: int) -> tuple[State | None, tuple[TextRepair, ...]]:
+        """The first state of the middles that stay in their brackets if text after their line is assumed.
+
+        An editor closes the bracket of a new `def`, or of a call in a new `try`, before the rest of the
+        statement is there. The rest is the shortest text that completes the file. The state is None if no
+        text does, or if no middle stays in its brackets even so.
+        """
+        line_end = end + len(self.data[end:].partition(b"\n")[0].rstrip())
+        after = _connected(self, line_end, line_end, ConnectOptions()) if line_end > end else None
+        rest = b"" if after is None else after.shortest_completion
+        if not rest:
+            return None, ()
+        text = RepairedText(self, start, end)
+        text.replace([(line_end, line_end, rest)])
+        options = ConnectOptions(forbid_escape=True, falls_back=False)
+        return _connected(text.document, start, end, options), tuple(text.repairs)
 
     def _own_middle(
         self, language: OwnMiddles, start: int, end: int, options: ConnectOptions, relax: bool

@@ -36,10 +36,11 @@ class ConnectOptions:
     """The strictness of the fit of a middle to its context.
 
     With `forbid_escape`, the middle must not escape from the node that both contexts are in (see
-    `escape.py`).
+    `escape.py`). If no other one exists, it may all the same, unless `falls_back` is False.
     """
 
     forbid_escape: bool = False
+    falls_back: bool = True
 
 
 def connect(
@@ -47,14 +48,15 @@ def connect(
 ) -> State | None:
     """The first state of the middles between *left* and the text after *cursor*; None if there are none.
 
-    *lexer* is the lexer state at the end of the left context. If *options* forbid escape but no other middle
-    exists, escape is allowed after all.
+    *lexer* is the lexer state at the end of the left context.
     """
     if options.forbid_escape:
         left_side = _with_bracket(document, cursor, left, lexer)
         start = _connect(document, cursor, left_side, lexer, options, left_side.kept(document))
         if start is not None:
             return within_lexeme(start) or start
+        if not options.falls_back:
+            return None
     options = replace(options, forbid_escape=False)
     return _connect(document, cursor, _LeftSide(left, lexer), lexer, options, None)
 

@@ -24,6 +24,7 @@ from fimlsp.languages.python.analysis.questions import NamesCursor as AnalysisCu
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY as POLICY
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
 from fimlsp.languages.python.missing_names.import_table import ImportTable
+from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
 from fimlsp.languages.python.names.known_names import KnownNames
 from fimlsp.languages.python.names.preference import NamePreference
 from fimlsp.models.beginnings import Beginning, Surroundings, beginnings
@@ -196,6 +197,8 @@ class Recorder:
             return Recorded(cursor.case, cursor.kind, one_line, None, False, 0, (), ())
         preference = NamePreference(left, right, analysis_cursor.state, lambda: names)
         path, uses_buffer = PurePath(file.file.name), self._model.uses_buffer
+        missing = missing_at_cursor(left, right, start, path, imports) if uses_buffer else None
+        likely = LikelyTexts.at(left, right) if uses_buffer else None
         (middle,) = complete_many(
             self._model,
             left,
@@ -204,7 +207,7 @@ class Recorder:
             DecodeSettings(tokens=TOKENS, lines=1 if one_line else None, preference=preference),
             lambda: False,
             elsewhere=elsewhere,
-            wanted=missing_at_cursor(left, right, start, path, imports) if uses_buffer else None,
+            expected=[texts for texts in (missing, likely) if texts is not None],
         )
         surroundings = Surroundings(left, right, POLICY, elsewhere if uses_buffer else None)
         showable = [

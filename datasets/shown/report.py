@@ -92,9 +92,16 @@ def times(answers: Sequence[Shown]) -> list[str]:
     return table(["milliseconds to the answer", "median", "90 %", "max"], [["all cursors", *figures]])
 
 
+BEST_GUESS = "best guess: "
+"""The start of a reason that names the text of which the model was not confident enough."""
+
+
 def reasons(answers: Sequence[Shown]) -> list[str]:
-    """A table of the reasons why nothing was shown."""
-    silences = Counter(answer.reason or answer.status for answer in answers if answer.text is None)
+    """A table of the reasons why nothing was shown, without the best guesses before them."""
+    given = (answer.reason or answer.status for answer in answers if answer.text is None)
+    silences = Counter(
+        reason.rpartition("; ")[2] if reason.startswith(BEST_GUESS) else reason for reason in given
+    )
     nameless = Counter(answer.names for answer in answers if answer.names is not None)
     rows = [[reason, count] for reason, count in silences.most_common(REASONS)]
     rows += [[f"names were not known: {reason}", count] for reason, count in nameless.most_common(REASONS)]

@@ -14,7 +14,8 @@ from typing import Literal
 
 from fimlsp.errors import explain
 from fimlsp.lsp_server.documents import NoSuggestion, OpenDocument, OpenDocuments
-from fimlsp.lsp_server.messages import Complete, Completion, Limits
+from fimlsp.lsp_server.last_edits import LastEdits, brings_back
+from fimlsp.lsp_server.messages import Complete, Completion, Limits, Recent
 from fimlsp.lsp_server.options import Settings, limits_of
 from fimlsp.lsp_server.session.requests import CANCELLED, CompletionFuture, RequestKey, Requests
 from fimlsp.lsp_server.session.status import Statistics, StatusBoard
@@ -29,11 +30,12 @@ MOST_PREFETCHED = 1000
 
 @dataclass(frozen=True, slots=True)
 class DocumentCursor:
-    """A byte offset in a version of a document, and the key of a request there."""
+    """A byte offset in a version of a document, the key of a request there, and the edits before it."""
 
     document: OpenDocument
     offset: int
     key: RequestKey
+    recent: Recent
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Completer:
         self.statistics = Statistics()
         self.requests = Requests(self.statistics, log)
         self.suggestions = Suggestions(self.statistics)
+        self.edits = LastEdits()
         self.automatic = True
         self.cursor_inside = False
         self._documents = documents
@@ -151,13 +154,20 @@ class Completer:
         if trigger == "automatic" and not self.automatic:
             raise NoSuggestion("automatic completion is off")
         offset = self._documents.offset(document, line, character)
-        return cursor_at(
-            document, offset, self._invoked_limits if trigger == "invoked" else self._automatic_limits
-        )
+        limits = self._invoked_limits if trigger == "invoked" else self._automatic_limits
+        return self._cursor_in(document, offset, limits)
+
+    def _cursor_in(self, document: OpenDocument, offset: int, limits: Limits) -> DocumentCursor:
+        """The cursor at *offset*. O(len(document.text.data)) once for each line, 1 ms for 5 MB."""
+        left, right = document.read.hashes(offset)
+        recent = self.edits.at(document.id.uri, document.text.data, offset)
+        key = RequestKey(left, right, document.grammar, limits, recent.deleted)
+        return DocumentCursor(document, offset, key, recent)
 
     def _message(self, cursor: DocumentCursor, requested_at: float) -> Complete:
         document, limits = cursor.document, cursor.key.limits
-        return Complete(self._new_id(), document.id, document.version, cursor.offset, limits, requested_at)
+        id, version = self._new_id(), document.version
+        return Complete(id, document.id, version, cursor.offset, limits, requested_at, cursor.recent)
 
     def _submit(self, cursor: DocumentCursor, requested_at: float) -> CompletionFuture:
         future = self.requests.submit(self._message(cursor, requested_at), cursor.key)
@@ -172,7 +182,7 @@ class Completer:
         if suggestion is None or not suggestion.key.covers(cursor.key):
             return None, None
         remainders = suggestion.remainders(cursor.document.text.data, cursor.offset)
-        if not remainders:
+        if not remainders or brings_back(remainders[0], cursor.key.deleted):
             return None, None
         return suggestion, _rest_of(suggestion, remainders)
 
@@ -270,7 +280,7 @@ class Completer:
         """Request the completion after an accepted suggestion, before the editor does."""
         if not (self.automatic and self._prefetches and document.refusal is None):
             return
-        cursor = cursor_at(document, offset, self._automatic_limits)
+        cursor = self._cursor_in(document, offset, self._automatic_limits)
         if self.requests.find(cursor.key) is not None:
             return
         if self.requests.prefetch(self._message(cursor, time.monotonic()), cursor.key):
@@ -286,12 +296,6 @@ def _rest_of(suggestion: Suggestion, remainders: tuple[bytes, ...]) -> Completio
     return Completion(texts, complete=True, relaxed=suggestion.relaxed, closing=closing)
 
 
-def cursor_at(document: OpenDocument, offset: int, limits: Limits) -> DocumentCursor:
-    """The cursor at *offset*. O(len(document.text.data)) once for each line, 1 ms for 5 MB."""
-    left, right = document.read.hashes(offset)
-    return DocumentCursor(document, offset, RequestKey(left, right, document.grammar, limits))
-
-
 def log_line(pending: PendingCompletion, completion: Completion) -> str:
     """One line: the first line of the suggestion or the reason for none, its source, and its time."""
     text = completion.texts[0] if completion.texts else ""
@@ -299,7 +303,7 @@ def log_line(pending: PendingCompletion, completion: Completion) -> str:
     first, _, further = text[n_blank:].partition("\n")
     more = f" and {further.count(chr(10)) + 1} more lines" if further else ""
     outcome = (
-        f"suggestion: {first!r}{more}" if completion.texts else f"no suggestion: {completion.reason or ''}"
+        f"suggestion: {first!r}{more}" if completion.texts else f"no suggestion: {completion.reason_in_words}"
     )
     ms = 1000 * (time.monotonic() - pending.requested_at)
     if pending.typed_along is not None:

@@ -40,13 +40,15 @@ CANCELLED = Completion(reason="the client cancelled the request", stale=True)
 class RequestKey(NamedTuple):
     """Everything that a completion depends on, beside the model.
 
-    *left* and *right* are the hashes of the text on each side of the cursor.
+    *left* and *right* are the hashes of the text on each side of the cursor. *deleted* has the texts that
+    would bring deleted text back.
     """
 
     left: int
     right: int
     grammar: Language
     limits: Limits
+    deleted: tuple[bytes, ...] = ()
 
     def covers(self, other: RequestKey) -> bool:
         """True if a suggestion for this key may stay on the screen for the request *other*.

@@ -131,6 +131,7 @@ class Session:
         """The editor opened a document; *cell*: of a notebook."""
         self.completer.requests.drop(uri, "the document was opened again")
         self.completer.suggestions.forget(uri)
+        self.completer.edits.forget(uri)
         self.documents.open(uri, language, version, text, cell=cell)
 
     def change(self, uri: str, version: int, changes: Sequence[TextChange]) -> None:
@@ -140,8 +141,10 @@ class Session:
             return
         self.completer.requests.drop(uri, "the text was changed")
         suggestions, last = self.completer.suggestions, None
-        for size, last in self.documents.change(uri, version, changes):
-            suggestions.edited(uri, size, last)
+        for data, last in self.documents.change(uri, version, changes):
+            suggestions.edited(uri, len(data), last)
+            if self.documents.find_open(uri).refusal is None:
+                self.completer.edits.edited(uri, data, last)
         if last is None:
             return
         document = self.documents.find_open(uri)

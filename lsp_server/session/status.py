@@ -102,7 +102,7 @@ class StatusBoard:
 
     def none(self, uri: str, completion: Completion) -> None:
         """There is no suggestion."""
-        self._show("none", completion.reason or "", uri=uri, completion=completion)
+        self._show("none", completion.reason_in_words, uri=uri, completion=completion)
 
     def automatic(self, is_on: bool) -> None:
         """Automatic completion was turned on or off."""

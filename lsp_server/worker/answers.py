@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from fimlsp.lsp_server.last_edits import brings_back
 from fimlsp.lsp_server.messages import Completion, Limits
 from fimlsp.lsp_server.worker.document_form import in_document_form
 from fimlsp.quotient.language.contract import Fault
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 NOT_CONFIDENT = "the model is not confident enough here (option confidence)"
 
 DOES_NOT_FIT = "the best guess does not fit: {}"
+DELETED = "the suggestion would bring back a text that was just deleted"
 
 REPEATS = "the suggestion would repeat the text after the cursor"
 
@@ -45,18 +47,21 @@ def to_completion(
     right: bytes,
     start: State,
     policy: EditorPolicy,
+    *,
+    deleted: Sequence[bytes] = (),
     types: TypesAtCursor | None = None,
 ) -> Completion:
     """The completion with the middles *written* under the constraint *start*; there is at least one.
 
-    *policy* is that of the language. Texts with faults, also by *types*, come last.
+    *policy* is that of the language. Texts with faults, also by *types*, and those that bring *deleted* ones
+    back, come last.
     """
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
-    joined = [joined_part(left, text, right, start, policy) for text in nonblank]
+    joined = [flawless_part(left, text, right, start, policy) for text in nonblank]
     texts = [without_repetition(left, text, right, start, policy) for text in joined]
     formed = [in_document_form(left, text, right, start) for text in texts if text]
-    kept = _flawless_first(left, formed, right, policy, types)
+    kept = _flawless_first(left, formed, right, policy, deleted, types)
     reason = None
     if not whole:
         reason = f"no connecting text was found ({written[0].stop_reason})"
@@ -77,15 +82,35 @@ def to_completion(
 
 
 def _flawless_first(
-    left: bytes, texts: Iterable[bytes], right: bytes, policy: EditorPolicy, types: TypesAtCursor | None
+    left: bytes,
+    texts: Iterable[bytes],
+    right: bytes,
+    policy: EditorPolicy,
+    deleted: Sequence[bytes],
+    types: TypesAtCursor | None,
 ) -> tuple[str, ...]:
-    """The distinct *texts* in their order, but those with a fault by *policy* or *types* last."""
+    """The distinct *texts* in their order; those with a fault by *policy* or *types*, or *deleted*, last."""
     different = list(dict.fromkeys(texts))
     if len(different) > 1:
         ends = [None] * len(different) if types is None else types.fault_ends(different)
         faulty = {text for text, end in zip(different, ends, strict=True) if end is not None}
+        faulty.update(text for text in different if brings_back(text, deleted))
         different.sort(key=lambda text: text in faulty or policy.first_issue(left, text, right) is not None)
     return tuple(text.decode() for text in different)
+
+
+class Confident(NamedTuple):
+    """The part of a middle to show, or None; the likeliest part, and the probability that it is right."""
+
+    part: Beginning | None
+    likeliest: bytes
+    share: float
+
+    @property
+    def guess(self) -> str:
+        """The likeliest part in words; empty if there is none."""
+        text = _short(self.likeliest)
+        return f"{text}, {self.share:.0%}".replace("%", " %") if text else ""
 
 
 def confident_part(
@@ -97,16 +122,17 @@ def confident_part(
     limits: Limits,
     policy: EditorPolicy,
     *,
+    deleted: Sequence[bytes] = (),
     preference: NamePreference | None = None,
     elsewhere: MatchSource | None = None,
     types: TypesAtCursor | None = None,
-) -> Beginning | None:
-    """The prefix of *middle* with the best expected value between *left* and *right*; None if it has none.
+) -> Confident:
+    """The prefix of *middle* with the best expected value between *left* and *right*, if any has one.
 
     By the estimate *acceptance*, a share `limits.confidence` of the shown prefixes is right. Prefixes with
-    tokens chosen by steering or faults by the *policy* of the language are excluded. So are names that
-    *preference* does not know, unless the model is confident of them, and faults that *types* finds. *start*
-    constrained the middle; *elsewhere* has other files.
+    tokens chosen by steering, faults by the *policy* of the language, or *deleted* text are excluded. So are
+    names that *preference* does not know, unless the model is confident of them, and faults that *types*
+    finds. *start* constrained the middle; *elsewhere* has other files.
     """
     from fimlsp.models.beginnings import Surroundings, beginnings
 
@@ -119,16 +145,21 @@ def confident_part(
         if len(beginning.text.strip()) >= limits.min_length
     ]
 
+    def has_fault(text: bytes) -> bool:
+        return brings_back(text, deleted) or policy.first_issue(left, text, right) is not None
+
+    def first_unknown(text: bytes) -> int | None:
+        return policy.first_unknown_name(left, text, right)
+
     def last_sound(text: bytes) -> int | None:
-        unknown = policy.first_unknown_name(left, text, right)
+        unknown = first_unknown(text)
         return unknown if unknown is not None or types is None else types.last_sound(text)
 
-    return acceptance.best_sound(
-        candidates,
-        acceptance.cost(limits.confidence),
-        lambda text: policy.first_issue(left, text, right) is not None,
-        last_sound,
-    )
+    cost = acceptance.cost(limits.confidence)
+    part = acceptance.best_sound(candidates, cost, has_fault, last_sound)
+    likeliest = part or acceptance.best_sound(candidates, 0.0, has_fault, first_unknown)
+    share = 0.0 if likeliest is None else acceptance.whole.probability(likeliest.features)
+    return Confident(part, b"" if likeliest is None else likeliest.text, share)
 
 
 def within_limits(
@@ -151,9 +182,9 @@ def first_line(middle: Middle, start: State) -> Middle:
     return replace(middle, text=middle.text[:end], complete=state is not None and state.complete)
 
 
-def joined_part(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:
-    """*text* up to where its line would repeat the start of *right*, if the shorter text connects."""
-    cut = policy.first_joining_fault(left, text, right)
+def flawless_part(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:
+    """*text* up to its first fault by *policy*, if some text is before that and connects as well."""
+    cut = policy.first_issue(left, text, right)
     shorter = b"" if cut is None else text[:cut].rstrip()
     state = start.feed(shorter) if shorter else None
     return shorter if state is not None and state.complete else text

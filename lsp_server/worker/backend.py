@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 from fimlsp.errors import explain
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
+from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
+from fimlsp.lsp_server.last_edits import RepeatedChanges, brings_back
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
+    DELETED,
     DOES_NOT_FIT,
     NOT_CONFIDENT,
     REPEATS,
@@ -42,12 +45,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from fimlsp.languages.python.missing_names.signatures import Required
     from fimlsp.languages.python.names.preference import NamePreference
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
     from fimlsp.models.protocols import Preference
-    from fimlsp.quotient.language.editor_policy import EditorPolicy
+    from fimlsp.quotient.language.editor_policy import EditorPolicy, ExpectedTexts
 
 log = logging.getLogger(__name__)
 
@@ -134,8 +138,7 @@ class Job:
         from fimlsp.models.completion import complete_many
 
         model, others = self.model, self.others
-        left, right = self.above + self.left, self.right + (b"\n" + self.below if self.below else b"")
-        has_missing_names = self.names is not None and model.uses_buffer
+        left, right = self._whole
         return complete_many(
             model,
             left,
@@ -147,10 +150,28 @@ class Job:
             path=others.path,
             comment=self.policy.comment,
             elsewhere=others.elsewhere,
-            wanted=missing_at_cursor(left, right, self.start, self.entry.real_path, others.imports)
-            if has_missing_names
-            else None,
+            expected=self._expected() if model.uses_buffer else (),
         )
+
+    @property
+    def _whole(self) -> tuple[bytes, bytes]:
+        """The text left and right of the cursor, with the notebook's other cells."""
+        return self.above + self.left, self.right + (b"\n" + self.below if self.below else b"")
+
+    def _expected(self) -> Sequence[ExpectedTexts]:
+        """The texts that are likely here for reasons of their own, those with the best reasons last."""
+        (left, right), path = self._whole, self.entry.real_path
+        texts: list[ExpectedTexts | None] = []
+        if self.names is not None:
+            texts.append(missing_at_cursor(left, right, self.start, path, self.others.imports))
+        if self.entry.is_python:
+            texts.append(LikelyTexts.at(left, right, self._signatures))
+        texts.append(RepeatedChanges.at(self.request.recent, left, right))
+        return [text for text in texts if text is not None]
+
+    def _signatures(self, name: bytes) -> Sequence[Required]:
+        tables = self.others.imports()
+        return [required for table in tables for required in table.signatures.get(name, ())]
 
     def _settings(self) -> DecodeSettings:
         limits = self.limits
@@ -173,7 +194,17 @@ class Job:
 
     def to_completion(self, middles: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
         """The completion with *middles*, at least one, under the assumptions *relaxed*."""
-        return to_completion(middles, relaxed, self.left, self.right, self.start, self.policy, self.types)
+        deleted = self.request.recent.deleted
+        return to_completion(
+            middles,
+            relaxed,
+            self.left,
+            self.right,
+            self.start,
+            self.policy,
+            deleted=deleted,
+            types=self.types,
+        )
 
 
 class Backend:
@@ -346,7 +377,8 @@ class Backend:
             return OtherFileContext()
         files = self._other_files.get(request.document.client) or OtherFiles()
         others = self.documents.others(request.document)
-        return files.context(model, entry, others, request.limits.neighbour_tokens, above)
+        tokens, recent = request.limits.neighbour_tokens, request.recent.texts
+        return files.context(model, entry, others, tokens, above, recent)
 
     def _select(self, job: Job, written: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
         """The completion with the best of the middles *written* under the assumptions *relaxed*."""
@@ -363,17 +395,20 @@ class Backend:
             job.model.acceptance,
             limits,
             job.policy,
+            deleted=job.request.recent.deleted,
             preference=job.preference,
             elsewhere=job.others.elsewhere,
             types=job.types,
         )
-        if confident is None:
+        if confident.part is None:
             answer = job.to_completion(allowed, relaxed)
-            return replace(answer, texts=(), reason=self._why_unsure(job, allowed[0], answer.reason))
-        cut = replace(allowed[0], text=confident.inserted, complete=True)
+            reason = self._why_unsure(job, allowed[0], answer.reason)
+            guess = confident.guess if reason == NOT_CONFIDENT else ""
+            return replace(answer, texts=(), reason=reason, guess=guess)
+        cut = replace(allowed[0], text=confident.part.inserted, complete=True)
         answer = job.to_completion([cut], relaxed)
-        is_whole = answer.text.encode() == confident.inserted
-        return replace(answer, closing=confident.closing.decode() if is_whole else "")
+        is_whole = answer.text.encode() == confident.part.inserted
+        return replace(answer, closing=confident.part.closing.decode() if is_whole else "")
 
     def _why_unsure(self, job: Job, written: Middle, problem: str | None) -> str:
         """The reason that no part of *written* is shown; *problem* is one of the whole text."""
@@ -381,6 +416,8 @@ class Backend:
             return REPEATS
         if job.types is not None and job.types.held is not None:
             return DOES_NOT_FIT.format(job.types.held)
+        if brings_back(written.text, job.request.recent.deleted):
+            return DELETED
         return NOT_CONFIDENT if written.stop_reason == "unsure" else problem or NOT_CONFIDENT
 
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:

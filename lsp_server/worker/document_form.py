@@ -1,7 +1,6 @@
 """Gives a suggested text the form of its document: line ends, indentation, nothing blank at its end.
 
-The indentation of a block inside another one is that of the outer block, by the engine. Here it is that of
-the file, if the cursor is in no block.
+Small models know few indentations: in a file of tabs they write blocks far too deep. The engine takes any.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from fimlsp.quotient.states.protocol import State
 _LINE_END = re.compile(rb"\r\n?|\n")
 _HEADER = rb"[:{][ \t]*\r?\n"
 _FIRST_BLOCK = re.compile(rb"^[^\s#].*" + _HEADER + rb"([ \t]+)\S", re.M)
-_BLOCK = re.compile(rb"[^\s].*" + _HEADER + rb"([ \t]+)")
-_INDENTATION = re.compile(rb"^[ \t]+", re.M)
+_HEADER_END = re.compile(rb"[:{][ \t]*\Z")
 _NEAR = 20_000
 """Bytes on either side of the cursor in which a block shows the indentation of the file."""
 
@@ -29,18 +27,32 @@ def line_end_of(left: bytes, right: bytes) -> bytes:
 
 
 def with_indentation(left: bytes, text: bytes, right: bytes) -> bytes:
-    """*text* with the indentation of the file's blocks, if it has a block and the cursor is in none."""
-    head = left[left.rfind(b"\n") + 1 :]
-    block = _BLOCK.match(head + text)
+    """*text* with the indentation of the file's blocks in each block that it opens.
+
+    Unchanged if the file shows no indentation. Lines that continue others keep their distance from these.
+    """
     known = _FIRST_BLOCK.search(left[-_NEAR:]) or _FIRST_BLOCK.search(right[:_NEAR])
-    if block is None or known is None or block[1] == known[1]:
+    if known is None or b"\n" not in text:
         return text
-
-    def indented(match: re.Match[bytes]) -> bytes:
-        steps, rest = divmod(len(match[0]), len(block[1]))
-        return match[0] if rest or match[0].strip(block[1][:1]) else known[1] * steps
-
-    return _INDENTATION.sub(indented, text)
+    first, *lines = text.split(b"\n")
+    previous = left[left.rfind(b"\n") + 1 :] + first
+    own = previous[: len(previous) - len(previous.lstrip())]
+    blocks, formed = [(own, own)], [first]
+    for line in lines:
+        code = line.lstrip(b" \t")
+        if code:
+            margin = line[: len(line) - len(code)]
+            written, wanted = blocks[-1]
+            if _HEADER_END.search(previous) and margin.startswith(written) and margin != written:
+                blocks.append((margin, wanted + known[1]))
+            while len(blocks) > 1 and not margin.startswith(blocks[-1][0]):
+                blocks.pop()
+            written, wanted = blocks[-1]
+            if margin.startswith(written):
+                line = wanted + line[len(written) :]
+            previous = line
+        formed.append(line)
+    return b"\n".join(formed)
 
 
 def in_document_form(left: bytes, text: bytes, right: bytes, start: State) -> bytes:

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from fimlsp.models.prompts.prompt import Neighbour
 
 
+RECENT_WEIGHT = 4.0
+"""The weight of a text that was changed lately.
+
+At 260 real edits in eight packages, a true token needs 2.51 bits with the texts of the edits before, and 2.56
+without them. The sum of the probabilities of all true lines is 28.6, and 28.2 without.
+"""
+
 OPENED_BYTES = 32_000
 """Bytes of all edited documents in total that are searched in each decoding step."""
 
@@ -62,11 +69,13 @@ class OtherFiles:
         opened: Sequence[DocumentEntry],
         tokens: int,
         above: bytes = b"",
+        recent: Sequence[bytes] = (),
     ) -> OtherFileContext:
         """Context of *model* for the document *entry*, with about *tokens* tokens of text to read.
 
-        *opened* are the client's other documents, the most recently used first. For a cell, *above* has the
-        cells above it, whose imports count as well.
+        *opened* are the client's other documents, the most recently used first, *recent* the pieces of text
+        that were changed last in any document. For a cell, *above* has the cells above it, with their
+        imports.
         """
         others = [other for other in opened if other.policy == entry.policy]
         path, neighbours = self._read(entry, others, tokens, above) if model.fim.reads_files else (None, [])
@@ -75,7 +84,7 @@ class OtherFiles:
         return OtherFileContext(
             path,
             neighbours,
-            self._elsewhere(entry, others),
+            self._elsewhere(entry, others, recent),
             partial(self._imports, entry),
             self._project.left_out,
         )
@@ -94,14 +103,17 @@ class OtherFiles:
             neighbours = open_neighbours(others, self._files, tokens, ending)
         return shown_path(entry.path, self._files, ending), neighbours
 
-    def _elsewhere(self, entry: DocumentEntry, opened: Sequence[DocumentEntry]) -> MatchSource:
-        """The text around the last edits of *opened* documents, and the other files from disk."""
+    def _elsewhere(
+        self, entry: DocumentEntry, opened: Sequence[DocumentEntry], recent: Sequence[bytes]
+    ) -> MatchSource:
+        """The *recent* texts, the text around the last edits of *opened* documents, and files from disk."""
         from fimlsp.models.networks.matches import CombinedSources, ScannedTexts
 
         edited = [other for other in opened if other.edited_at is not None]
         size = OPENED_BYTES // max(1, len(edited))
         parts = [lines_around(other.data, other.edited_at or 0, size) for other in edited]
         scanned = [ScannedTexts(parts)] if parts else []
+        scanned += [ScannedTexts(recent, RECENT_WEIGHT)] if recent else []
         if entry.path is None or not entry.is_python:
             return CombinedSources(scanned)
         known = [other.path for other in edited if other.path is not None]

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from fimlsp.models.networks.matches import AGREEMENT_MAX, Match, MatchSource, ScannedTexts
-from fimlsp.models.networks.mixing import CopyVotes, MissingNameTokens, load_mixing
+from fimlsp.models.networks.mixing import CopyVotes, ExpectedTextTokens, load_mixing
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Cancellable, Candidates, ListsAll, Maskable, NextToken, ScoresStop
 
@@ -32,8 +32,8 @@ VOTE_BASE = 2.0
 class CopyCache:
     """`NextToken` that mixes *network* with votes of the buffer and of other texts (*elsewhere*).
 
-    The buffer is the text *left* and *right* of the cursor. The names that are *missing* there are mixed in
-    as well.
+    The buffer is the text *left* and *right* of the cursor. Texts that are *expected* there are mixed in as
+    well, one kind after the other.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CopyCache:
         left: bytes,
         right: bytes,
         elsewhere: MatchSource | None = None,
-        missing: MissingNameTokens | None = None,
+        expected: Sequence[ExpectedTextTokens] = (),
     ) -> None:
         self.token_bytes = network.token_bytes
         self.stops = network.stops
@@ -53,7 +53,7 @@ class CopyCache:
         buffer = ScannedTexts([left, right])
         self._sources: list[MatchSource] = [buffer] if elsewhere is None else [buffer, elsewhere]
         self._mixing = load_mixing()
-        self._missing = missing
+        self._expected = expected
         self._middle = b""
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
@@ -108,7 +108,9 @@ class CopyCache:
     def _mixed(self, candidates: Candidates) -> Candidates:
         votes = [copy_votes(self._vocabulary, source.after(self._context)) for source in self._sources]
         mixed = self._mixing.mixed(candidates, votes)
-        return mixed if self._missing is None else self._missing.mixed(mixed, self._middle)
+        for texts in self._expected:
+            mixed = texts.mixed(mixed, self._middle)
+        return mixed
 
 
 def copy_votes(vocabulary: ModelVocabulary, matches: Sequence[Match]) -> CopyVotes:
@@ -117,8 +119,8 @@ def copy_votes(vocabulary: ModelVocabulary, matches: Sequence[Match]) -> CopyVot
     One more byte of agreement doubles the weight of a vote.
     """
     pieces, tokens = defaultdict[bytes, float](float), defaultdict[int, float](float)
-    for agreement, text in matches:
-        pieces[text] += VOTE_BASE**agreement
+    for agreement, text, weight in matches:
+        pieces[text] += weight * VOTE_BASE**agreement
     for piece, weight in pieces.items():
         token = vocabulary.first_token(piece)
         if token is not None:

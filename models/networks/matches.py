@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nlargest
-from itertools import chain
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
@@ -29,10 +29,14 @@ _BITS = 8 * AGREEMENT_MAX
 
 
 class Match(NamedTuple):
-    """The text after one position: its first 40 bytes, and how many bytes before it agree with the query."""
+    """The text after one position: its first 40 bytes, and how many bytes before it agree with the query.
+
+    *weight* is that of its vote among those of other texts.
+    """
 
     agreement: int
     text: bytes
+    weight: float = 1.0
 
 
 class MatchSource(Protocol):
@@ -43,16 +47,20 @@ class MatchSource(Protocol):
 
 
 class ScannedTexts:
-    """`MatchSource` in *parts* of text that change too often for an index: a search scans all of them."""
+    """`MatchSource` in *parts* of text that change too often for an index: a search scans all of them.
 
-    def __init__(self, parts: Sequence[bytes]) -> None:
+    Matches have this *weight*.
+    """
+
+    def __init__(self, parts: Sequence[bytes], weight: float = 1.0) -> None:
+        self._weight = weight
         self._text = bytes(AGREEMENT_MAX) + b"".join(part + CURSOR for part in parts)
 
     def after(self, written: bytes) -> list[Match]:
         """See `MatchSource`. O(bytes of all parts), vectorised."""
         positions, agreement = best_occurrences(self._text, written)
         pieces = [_piece(self._text, position) for position in positions.tolist()]
-        return list(map(Match, agreement.tolist(), pieces))
+        return list(map(Match, agreement.tolist(), pieces, repeat(self._weight)))
 
 
 class CombinedSources:

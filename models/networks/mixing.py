@@ -1,4 +1,4 @@
-"""Mixes a network's candidates with the tokens that texts and missing names suggest.
+"""Mixes a network's candidates with the tokens that other texts and expected ones suggest.
 
 Texts: in nested caches on code (Hellendoorn and Devanbu 2017) weights depend only on the length of the
 agreement. They cannot distinguish a sure network from an unsure one, nor a text that always continues the
@@ -6,8 +6,8 @@ same way from one that does not. So a perceptron with one hidden layer (`Mixing`
 scores. It sees, for each token, its probabilities by the network and the texts, and how sure each of them is.
 Its weights are in `mixing.json` beside this module; `python -m benchmarks.models.fit_mixing` fits them.
 
-Missing names: the code after the cursor may use a name that nothing binds, which a small network hardly
-notices. `MissingNameTokens` mixes the texts that would bind it in, with the probabilities that they have.
+Expected texts: the code after the cursor may use a name that nothing binds, or a change may be made again. A
+small network hardly notices that. `ExpectedTextTokens` mixes such texts in, with their own probabilities.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from fimlsp.models.networks.matches import PIECE
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Candidates
-from fimlsp.quotient.language.editor_policy import MissingNames
+from fimlsp.quotient.language.editor_policy import ExpectedTexts
 
 WEIGHTS = Path(__file__).with_name("mixing.json")
 CANDIDATES_MAX = 64
@@ -38,7 +38,7 @@ TEXTS = 2
 """Buffer and project."""
 
 SMOOTHING = 0.1
-"""Added to a token's probability by the network before it weighs several missing names."""
+"""Added to a token's probability by the network before it weighs several expected texts."""
 
 _AGREEMENT_STEPS = (8, 16, 31)
 _SMALL_SHARE = 0.01
@@ -127,22 +127,24 @@ def load_mixing() -> Mixing:
     return Mixing(*(np.array(parts[name], np.float32) for name in Mixing.__slots__))
 
 
-class MissingNameTokens:
-    """Raises the tokens of *missing* names at the cursor after *left*.
+class ExpectedTextTokens:
+    """Raises the tokens of the *expected* texts at the cursor after *left*.
 
-    Each text that would bind such a name has a probability. It applies token by token, as long as the written
-    text is a prefix of it; among several texts the network's own scores decide. If decoding starts earlier
-    than at the cursor, it repeats the last bytes of *left*, which are *again*.
+    The probability of a text applies token by token, as long as the written text is a prefix of it. Among
+    several texts the network's own scores decide. If decoding starts earlier than at the cursor, it repeats
+    the last bytes of *left*, which are *again*.
     """
 
-    def __init__(self, vocabulary: ModelVocabulary, left: bytes, again: bytes, missing: MissingNames) -> None:
+    def __init__(
+        self, vocabulary: ModelVocabulary, left: bytes, again: bytes, expected: ExpectedTexts
+    ) -> None:
         self._vocabulary = vocabulary
-        self._missing = missing
-        self._repeated = again[: max(0, len(again) - missing.back)]
-        self._typed = left[len(left) - missing.back : len(left) - len(again)]
+        self._expected = expected
+        self._repeated = again[: max(0, len(again) - expected.back)]
+        self._typed = left[len(left) - expected.back : len(left) - len(again)]
 
     def mixed(self, candidates: Candidates, written: bytes) -> Candidates:
-        """*candidates* for the token after *written*, mixed with those of the missing names."""
+        """*candidates* for the token after *written*, mixed with those of the expected texts."""
         shares = self._token_shares(written)
         if not shares:
             return candidates
@@ -172,10 +174,10 @@ class MissingNameTokens:
     def _texts(self, written: bytes) -> Mapping[bytes, float]:
         """The texts that may follow *written*, with their probabilities.
 
-        While *written* still repeats the code before the place of the name, they start with the rest of that.
+        While *written* still repeats the code before the place of a text, they start with the rest of that.
         """
         repeated = self._repeated
         if len(written) >= len(repeated):
-            return self._missing.after(self._typed + written[len(repeated) :])
-        texts = self._missing.after(b"") if repeated.startswith(written) else {}
+            return self._expected.after(self._typed + written[len(repeated) :])
+        texts = self._expected.after(b"") if repeated.startswith(written) else {}
         return {repeated[len(written) :] + text: share for text, share in texts.items()}

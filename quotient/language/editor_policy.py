@@ -113,15 +113,33 @@ class EditorPolicy:
         return None
 
 
-class MissingNames(Protocol):
-    """The names that the code lacks at an offset, `back` bytes before the cursor or at the cursor itself."""
+SOMETHING_ELSE = 0.03
+"""The probability that something else starts as an expected text does."""
+
+
+def rests_after(texts: Mapping[bytes, float], text: bytes) -> Mapping[bytes, float]:
+    """The rests of those of *texts* that start with *text*, with their probabilities after it."""
+    rests = {known[len(text) :]: share for known, share in texts.items() if known.startswith(text)}
+    rests.pop(b"", None)
+    if not text or not rests:
+        return rests
+    ended = sum(share for known, share in texts.items() if text.startswith(known))
+    total = sum(rests.values()) + ended + SOMETHING_ELSE
+    return {rest: share / total for rest, share in rests.items()}
+
+
+class ExpectedTexts(Protocol):
+    """Texts that are likely at an offset, `back` bytes before the cursor or at the cursor itself.
+
+    They are so for a reason that a model hardly sees: the code lacks a name there, for instance.
+    """
 
     @property
     def back(self) -> int:
         """The distance of the offset from the cursor in bytes."""
 
     def after(self, text: bytes) -> Mapping[bytes, float]:
-        """The missing texts after *text*, which follows the offset, with their probabilities.
+        """The expected texts after *text*, which follows the offset, with their probabilities.
 
         All other texts share the remaining probability.
         """

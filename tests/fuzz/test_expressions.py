@@ -38,6 +38,12 @@ SAMPLES = {
         "b'(?:[^\\\\\\\\]|": {"quote": b"'''"},
     },
     "languages/python/missing_names/binding_texts.py": {"b'": {"name": b"name"}},
+    "languages/python/missing_names/likely_texts.py": {"b'": {"word": b"name"}},
+    "languages/python/missing_names/signatures.py": {
+        "_DEFINED % re": {"name": b"name"},
+        "_CLASS % re": {"name": b"name"},
+        "b'^[": {"header": (b"", b"    ")},
+    },
     "languages/python/missing_names/unbound_names.py": {"b'": {"name": b"name"}},
     "languages/python/names/code_state.py": {"b'": {"ending": b'"""'}},
     "languages/python/names/preference.py": {"b'": {"owner": b"self"}},

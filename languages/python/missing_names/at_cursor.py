@@ -21,6 +21,7 @@ from fimlsp.languages.python.missing_names.unbound_names import (
     unbound_names,
 )
 from fimlsp.languages.python.names.code_state import CodeState, NameRole, state_at_end
+from fimlsp.quotient.language.editor_policy import rests_after
 from fimlsp.quotient.states.protocol import State
 
 _NAME = re.compile(rb"(?<![\w.\x80-\xff])[\w\x80-\xff]+")
@@ -45,19 +46,7 @@ class MissingAtCursor:
 
     def after(self, text: bytes) -> Mapping[bytes, float]:
         """The texts that may follow *text*, with their probabilities: rests of `texts`, or unused names."""
-        return self._remainders(text) or self._unused_after(text)
-
-    def _remainders(self, text: bytes) -> Mapping[bytes, float]:
-        """The remainders of the texts that start with *text*."""
-        remainders = {
-            known[len(text) :]: share for known, share in self.texts.items() if known.startswith(text)
-        }
-        remainders.pop(b"", None)
-        if not text or not remainders:
-            return remainders
-        ended = sum(share for known, share in self.texts.items() if text.startswith(known))
-        total = sum(remainders.values()) + ended + ASSUMED.something_else
-        return {remainder: share / total for remainder, share in remainders.items()}
+        return rests_after(self.texts, text) or self._unused_after(text)
 
     def _unused_after(self, text: bytes) -> Mapping[bytes, float]:
         """The unused names that *text* does not have, if one may be used after it, or is begun by it."""

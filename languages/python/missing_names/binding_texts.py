@@ -36,7 +36,6 @@ class Probabilities(NamedTuple):
         unused_next: a name that is used after the cursor is one of those that nothing uses yet.
         unused_import_next: the same for names that the file imports and uses nowhere; others may use them.
         begun_unused: a word begun at the cursor becomes one of the unused names that start so.
-        something_else: something else starts as a text for a missing name does.
     """
 
     bound_here: float = 0.9
@@ -49,7 +48,6 @@ class Probabilities(NamedTuple):
     unused_next: float = 0.25
     unused_import_next: float = 0.3
     begun_unused: float = 0.5
-    something_else: float = 0.03
 
 
 ASSUMED = Probabilities()

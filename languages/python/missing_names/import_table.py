@@ -10,6 +10,8 @@ from itertools import chain, takewhile
 from pathlib import PurePath
 from typing import NamedTuple
 
+from fimlsp.languages.python.missing_names.signatures import Required, signatures_in
+
 _STATEMENT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]*"
     rb"(?:\((?P<inside>(?:[^()#]|#[^\n]*\n)*)\)|(?P<names>[^\n(;#]+))"
@@ -50,27 +52,32 @@ class ImportTable:
     """The imports, and the definitions at the top level, of some Python files of a project, by names.
 
     *modules* are those that are imported by absolute names, *packages* the outermost packages around these.
+    *signatures* has the required parameters of all functions and methods (see `signatures_in`).
     """
 
     modules: frozenset[bytes]
     packages: frozenset[bytes]
     imports: Mapping[bytes, Sequence[_Imported]] = field(hash=False)
     definitions: Mapping[bytes, Sequence[PurePath]] = field(hash=False)
+    signatures: Mapping[bytes, Sequence[Required]] = field(hash=False)
 
     @classmethod
     def of(cls, files: Mapping[PurePath, bytes]) -> ImportTable:
         """The table of *files*, texts by paths. O(bytes)."""
         imports = defaultdict[bytes, list[_Imported]](list)
         definitions = defaultdict[bytes, list[PurePath]](list)
+        signatures = defaultdict[bytes, list[Required]](list)
         for path, text in files.items():
             for name, origin in imports_in(text):
                 imports[name].append(_Imported(path, origin))
             for name in {match[1] or match[2] for match in _DEFINITION.finditer(text)}:
                 definitions[name].append(path)
+            for name, required in signatures_in(text).items():
+                signatures[name] += required
         named = (item.origin.module.split()[0] for items in imports.values() for item in items)
         modules = frozenset(module for module in named if not module.startswith(b"."))
         packages = frozenset(module.partition(b".")[0] for module in modules)
-        return cls(modules, packages, imports, definitions)
+        return cls(modules, packages, imports, definitions, dict(signatures))
 
 
 def uses_relative_names(text: bytes) -> bool:

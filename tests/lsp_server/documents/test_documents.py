@@ -95,7 +95,7 @@ def test_a_span_whose_end_precedes_its_start_is_an_insertion():
     documents = documents_of(replica.take)
     documents.open("a", "python", 1, "abc")
     assert list(documents.change("a", 2, [TextChange(((0, 2), (0, 1)), "-")])) == [
-        (3, Replacement(2, 2, b"-"))
+        (b"abc", Replacement(2, 2, b"-"))
     ]
     assert replica.texts["a"] == (2, b"ab-c")
 

@@ -87,6 +87,18 @@ async def test_what_is_typed_through_needs_no_model(editor, edits, cursor, rest)
     assert asked.is_reused is (rest is not None)
 
 
+async def test_deleted_text_is_not_typed_through(editor):
+    assert await shown(editor, SAY + "<|>\nnext\n") == "return value"
+    at = editor.character
+    editor.edit((0, at), (0, at), "return ")
+    for column in range(6, -1, -1):
+        editor.edit((0, at + column), (0, at + column + 1), "")
+    asked = editor.ask(at)
+    await editor.completer.result(asked)
+    assert (asked.typed_along, asked.is_reused) == (None, False)
+    assert asked.cursor.recent.deleted == (b"return ",)
+
+
 CALL = "# call 'total()'"
 
 # as above; the cursor of the suggestion is before its ")"

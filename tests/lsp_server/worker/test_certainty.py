@@ -21,6 +21,7 @@ NEVER = Regression(-500.0, {})
 ESTIMATE = ConfidenceEstimate(SURE, NEVER, 1, 1, levels=(Level(8.0, 0.5, 0.5, -9.0),))
 """A text of total log-probability t is right with the log-odds 4 + t; a wrong one costs 8 characters."""
 
+SURER = Limits(confidence=0.9)
 ENGINE = Engine(python())
 
 
@@ -67,7 +68,7 @@ SURE = [
 @pytest.mark.parametrize(("marked", "written", "shown"), SURE)
 def test_what_is_sure_is_shown(marked, written, shown):
     left, right, start = split(marked)
-    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
     assert (sure and sure.inserted.decode()) == shown
 
 
@@ -102,7 +103,7 @@ OPEN = [
 def test_what_is_not_sure_is_left_open(marked, written, shown):
     left, right, start = split(marked)
     limits = Limits(confidence=0.5, cursor_inside=True)
-    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY).part
     assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
     assert sure is None or ast.parse(left + sure.inserted + right)
 
@@ -110,7 +111,7 @@ def test_what_is_not_sure_is_left_open(marked, written, shown):
 @pytest.mark.parametrize(("marked", "written", "shown"), OPEN)
 def test_nothing_is_left_open_where_the_editor_cannot_put_the_cursor_there(marked, written, shown):
     left, right, start = split(marked)
-    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
     assert (sure and sure.text.decode()) == (shown[0] if shown and not shown[1] else None)
 
 
@@ -130,14 +131,16 @@ FAULTS = [
 def test_what_is_shown_is_asked_for_its_own_faults(marked, written, shown):
     left, right, start = split(f"from shop import total\n{marked}")
     limits = Limits(confidence=0.5, cursor_inside=True)
-    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY)
+    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY).part
     assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
 
 
 def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():
     left, right, start = split("price = total = 1\nx = <|>\n")
     assert (
-        confident_part(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), PYTHON_POLICY)
+        confident_part(
+            middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), PYTHON_POLICY
+        ).part
         is None
     )
 
@@ -174,9 +177,19 @@ def test_a_text_with_a_fault_of_types_is_cut(sound, shown):
         return sound if len(text) > sound else None
 
     limits, types = Limits(confidence=0.5), SimpleNamespace(last_sound=last_sound)
-    sure = confident_part(middle(*TOTAL), left, right, start, ESTIMATE, limits, PYTHON_POLICY, types=types)
+    whole = middle(*TOTAL)
+    sure = confident_part(whole, left, right, start, ESTIMATE, limits, PYTHON_POLICY, types=types).part
     assert (sure and sure.inserted.decode()) == shown
     assert len(texts) == len(set(texts))
+
+
+def test_the_likeliest_text_is_named_where_none_is_sure_enough():
+    left, right, start = split("def f(total):\n    return <|>\n")
+    unsure = confident_part(middle(*TOTAL), left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
+    assert unsure.part is None
+    assert unsure.guess == "total, 98 %"
+    nothing = confident_part(middle(), left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
+    assert nothing.guess == ""
 
 
 def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
@@ -185,12 +198,14 @@ def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
     for least, shown in [(0, b"total"), (6, b"total + price + price"), (30, None)]:
         sure = confident_part(
             written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), PYTHON_POLICY
-        )
+        ).part
         assert (sure and sure.text) == shown
 
 
 def test_what_is_known_of_python_says_nothing_of_other_languages():
     left, right, start = split("total = 1\nx = <|>\n")
-    sure = confident_part(middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), lua.editor)
+    sure = confident_part(
+        middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), lua.editor
+    ).part
     assert sure is not None
     assert sure.text == b"total + price"

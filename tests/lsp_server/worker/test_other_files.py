@@ -11,7 +11,7 @@ from fimlsp.languages.json import json
 from fimlsp.languages.python import Python
 from fimlsp.lsp_server.messages import Workspace
 from fimlsp.lsp_server.worker.engine_documents import DocumentEntry
-from fimlsp.lsp_server.worker.other_files import OtherFiles
+from fimlsp.lsp_server.worker.other_files import RECENT_WEIGHT, OtherFiles
 
 from ..local_files import write
 
@@ -33,10 +33,10 @@ def entry(path, text="", edited_at=None, grammar=PYTHON):
     return DocumentEntry(path, False, 1, text.encode(), grammar, grammar.editor, edited_at=edited_at)
 
 
-def suggested(files, here, opened, written="alpha = "):
+def suggested(files, here, opened, written="alpha = ", recent=()):
     files.context(MIXED, here, opened, 512)
     files._project.wait()
-    found = files.context(MIXED, here, opened, 512).elsewhere.after(written.encode())
+    found = files.context(MIXED, here, opened, 512, recent=recent).elsewhere.after(written.encode())
     return [match.text.decode() for match in found if match.agreement == len(written)]
 
 
@@ -47,6 +47,13 @@ def test_what_was_edited_counts_as_it_is(files, tmp_path):
     assert suggested(files, here, [replace(edited, edited_at=None)]) == ["saved_name\n"]
     assert suggested(files, here, [edited]) == ["new_name\n"]
     assert suggested(files, here, [replace(edited, grammar=json, policy=json.editor)]) == ["saved_name\n"]
+
+
+def test_the_last_changes_count_more(files, tmp_path):
+    here, recent = entry(tmp_path / "here.py"), [b"alpha = newest\n"]
+    assert suggested(files, here, [], recent=recent) == ["newest\n", "saved_name\n"]
+    found = files.context(MIXED, here, [], 512, recent=recent).elsewhere.after(b"alpha = ")
+    assert [match.weight for match in found][:2] == [RECENT_WEIGHT, 1.0]
 
 
 def test_a_text_without_a_file_has_open_documents_only(files, tmp_path):

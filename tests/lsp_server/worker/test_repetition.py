@@ -6,7 +6,7 @@ import pytest
 
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
-from fimlsp.lsp_server.worker.answers import without_repetition
+from fimlsp.lsp_server.worker.answers import flawless_part, without_repetition
 from fimlsp.quotient.engine import Engine
 
 # left<|suggestion|>right, the part of the suggestion that stays
@@ -32,6 +32,21 @@ def test_what_follows_anyway_is_not_suggested(marked, kept):
     check(python(), marked, kept)
 
 
+# left<|suggestion|>right, the part of the suggestion without a fault
+FLAWED = [
+    ("for a in b:\n    <|a += 1\n    a += 1|>\n", "a += 1"),
+    ("def f(a):\n    <|return a\n\n\ndef g(a):\n    return a|>\n", "return a"),
+    ("def f(a):\n    <|return a\n    b = 1|>\n", "return a"),
+    ("def f(a):\n    return a\n\n\n<|def f(a):\n    return a|>\n", "def f(a):\n    return a"),
+    ("x = <|1|>\n", "1"),
+]
+
+
+@pytest.mark.parametrize(("marked", "kept"), FLAWED)
+def test_a_text_ends_before_its_fault(marked, kept):
+    check(python(), marked, kept, flawless_part)
+
+
 IN_LUA = [
     ("if a then\n  <|b()\nend|>\nif c then\nend\n", "b()\nend"),
     ("if a then\n  <|b()\n  c()|>\n  c()\nend\n", "b()"),
@@ -43,8 +58,8 @@ def test_what_only_closes_a_block_may_follow_as_well(marked, kept):
     check(lua, marked, kept)
 
 
-def check(language, marked, kept):
+def check(language, marked, kept, part=without_repetition):
     left, rest = marked.encode().split(b"<|")
     text, right = rest.split(b"|>")
     start = Engine(language).document(left + right).middle(len(left), len(left)).start
-    assert without_repetition(left, text, right, start, language.editor).decode() == kept
+    assert part(left, text, right, start, language.editor).decode() == kept

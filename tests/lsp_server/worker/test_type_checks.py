@@ -163,5 +163,5 @@ def test_texts_with_a_fault_come_last():
     ]
     start = Engine(python()).document(b"x = \n").middle(4, 4).start
     types = TypesAtCursor(ScriptedChecker(), SimpleNamespace(), {}, 1.0)
-    made = to_completion(middles, (), b"x = ", b"\n", start, PYTHON_POLICY, types)
+    made = to_completion(middles, (), b"x = ", b"\n", start, PYTHON_POLICY, types=types)
     assert made.texts == ("right", "also", "wrong")

@@ -1,4 +1,4 @@
-"""The bundled model defines names that are missing below the cursor, with imports as in other files."""
+"""The bundled model writes texts that are likely for other reasons: missing names, changes made again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,18 @@ import pytest
 
 from fimlsp.languages.json import json
 from fimlsp.languages.python import Python
-from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load, Workspace
+from fimlsp.lsp_server.messages import (
+    NO_EDITS,
+    Complete,
+    DocumentId,
+    Limits,
+    Load,
+    Pending,
+    Recent,
+    Substitution,
+    Workspace,
+)
+from fimlsp.lsp_server.worker.answers import DELETED
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.lsp_server.worker.names import NameLookup
 
@@ -37,14 +48,15 @@ def backend(tmp_path_factory):
     names._analysis.close()
 
 
-def completed(backend, marked, grammar=None):
+def completed(backend, marked, grammar=None, recent=NO_EDITS):
     backend, folder = backend
     left, right = (part.encode() for part in marked.split("<|>"))
     document = DocumentId(1, (folder / "here.py").as_uri())
     backend.open(document, 1, left + right, grammar or Python())
 
     def answer():
-        return backend.complete(Complete(1, document, 1, len(left), LIMITS, time.monotonic()), lambda: False)
+        request = Complete(1, document, 1, len(left), LIMITS, time.monotonic(), recent)
+        return backend.complete(request, lambda: False)
 
     answer()  # starts to index the project
     backend._other_files[1]._project.wait()
@@ -67,6 +79,10 @@ CASES = {
         "found = []",
     ),
     "a parameter": ("def area(<|>):\n    return width * 2\n", "width"),
+    "arguments": (
+        "def area(width, height): ...\n\n\ndef draw(width, height):\n    return area(<|>)\n",
+        "width, height",
+    ),
     "a target": ("def f(orders):\n    for <|> in orders:\n        print(order)\n", "order"),
 }
 
@@ -76,6 +92,19 @@ def test_what_the_code_below_lacks(backend, name):
     marked, expected = CASES[name]
     answer = completed(backend, marked)
     assert answer.text.startswith(expected), answer
+
+
+def test_a_change_is_made_again(backend):
+    renamed = Substitution(b"print(", b"old", b"newest", b")")
+    recent = Recent(pending=Pending(b"old"), substitutions=(renamed,))
+    code = "newest, other = [], 2\nprint(other)\nsize = len(<|>)\n"
+    assert completed(backend, code, recent=recent).text == "newest"
+
+
+def test_deleted_text_is_not_written_again(backend):
+    marked, expected = CASES["a list"]
+    answer = completed(backend, marked, recent=Recent(deleted=(expected.encode(),)))
+    assert (answer.text, answer.reason) == ("", DELETED)
 
 
 def test_other_languages_have_no_such_names(backend):

@@ -3,7 +3,7 @@
 import pytest
 
 from fimlsp.models.networks.copy_cache import CopyCache
-from fimlsp.models.networks.matches import ScannedTexts, TextIndex
+from fimlsp.models.networks.matches import CombinedSources, ScannedTexts, TextIndex
 
 from .unsure import UNSURE, VOCABULARY, Unsure
 
@@ -54,6 +54,13 @@ def test_other_files_suggest_what_the_buffer_lacks(elsewhere):
 def test_the_buffer_overrules_other_files(elsewhere):
     written = suggestion(b"y = some_loud_name\ny = some_lo", b"", 7, ELSEWHERE[elsewhere])
     assert written.startswith(b"ud_name")
+
+
+def test_a_text_with_more_weight_overrules_others():
+    old, new = ScannedTexts([b"x = some_loud_name\n"] * 3), [b"x = some_long_name\n"]
+    for weight, expected in ((1.0, b"ud"), (4.0, b"ng")):
+        both = CombinedSources([old, ScannedTexts(new, weight)])
+        assert suggestion(b"y = some_lo", b"", 2, both).startswith(expected)
 
 
 def test_what_was_written_before_a_branch_counts():

@@ -534,6 +534,31 @@ def test_the_cursor_stays_where_it_is(case):
     assert found.start.shortest_completion == offered
 
 
+CLOSED_BY_EDITOR = {
+    # left<|>right: the text that is assumed after the cursor's line
+    "def main(<|>)\n": ":0",
+    "def main(<|>)\n\nx = 1\n": ":0",
+    "def main(<|>):\n": "0",
+    "class A(<|>)\n\nx = 1\n": ":0",
+    "@a.b(<|>)\n": "\ndef a():0",
+    "def f(a):\n    try:\n        x = list(<|>)": "\n    except:0",
+    "with open(<|>)\n": ":0",
+    "for x in f([<|>])\n\ny = 2\n": ":0",
+    "@a.b(<|>)\r\n\r\nx = 1\r\n": "\ndef a():0",
+}
+
+
+@pytest.mark.parametrize("case", CLOSED_BY_EDITOR)
+def test_a_bracket_that_the_editor_closed(case):
+    left, right = case.encode().split(b"<|>")
+    document = engine().document(left + right)
+    found = document.middle(len(left), len(left), may_escape=False)
+    assert verdict(fed(found.start, b"a")) == COMPLETE
+    line_end = len(left) + len(right.partition(b"\n")[0].rstrip())
+    assert found.relaxed == (TextRepair(line_end, line_end, CLOSED_BY_EDITOR[case].encode()),)
+    assert not document.middle(len(left), len(left), may_escape=True).relaxed
+
+
 MENDS = {
     # left<|>right: the repairs
     "x = [1, 2\ny = <|>\n": [TextRepair(9, 9, b" ]")],

@@ -1,4 +1,4 @@
-"""Missing names are raised at the cursor, and the prediction stays a distribution."""
+"""Expected texts are raised at the cursor, and the prediction stays a distribution."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 
 from fimlsp.models.networks.copy_cache import CopyCache
-from fimlsp.models.networks.mixing import MissingNameTokens
+from fimlsp.models.networks.mixing import ExpectedTextTokens
 from fimlsp.models.protocols import Candidates
 
 from .unsure import UNSURE, VOCABULARY, Unsure
@@ -27,9 +27,9 @@ class Missing:
 
 def written_with(missing, left, again):
     """The text written while names are missing."""
-    names = MissingNameTokens(VOCABULARY, left, again, missing)
+    names = ExpectedTextTokens(VOCABULARY, left, again, missing)
     read = left[: len(left) - len(again)]
-    cache = CopyCache(Unsure(), VOCABULARY, read, b"", None, names)
+    cache = CopyCache(Unsure(), VOCABULARY, read, b"", None, [names])
     text, candidates = b"", cache.begin([1])
     while candidates.log_probabilities[0] > math.log(0.3):
         text += VOCABULARY.token_bytes[candidates.tokens[0]] or b""
@@ -51,14 +51,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_written(name):
+def test_the_written_text(name):
     missing, left, again, expected = CASES[name]
     assert written_with(missing, left, again) == expected
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
 def test_the_rest_keeps_its_proportions(share):
-    mixed = MissingNameTokens(VOCABULARY, b"", b"", Missing(0, zz=share)).mixed(UNSURE, b"")
+    mixed = ExpectedTextTokens(VOCABULARY, b"", b"", Missing(0, zz=share)).mixed(UNSURE, b"")
     token = VOCABULARY.first_token(b"zz")
     likely = dict(zip(mixed.tokens, map(math.exp, mixed.log_probabilities), strict=True))
     assert likely.pop(token) == pytest.approx(share + (1 - share) / 300)
@@ -69,10 +69,10 @@ def test_the_rest_keeps_its_proportions(share):
 
 def test_a_token_that_the_network_does_not_list():
     listed = Candidates([5], [math.log(0.9)], math.log(0.1))
-    mixed = MissingNameTokens(VOCABULARY, b"", b"", Missing(0, zz=0.5)).mixed(listed, b"")
+    mixed = ExpectedTextTokens(VOCABULARY, b"", b"", Missing(0, zz=0.5)).mixed(listed, b"")
     assert set(mixed.tokens) == {5, VOCABULARY.first_token(b"zz")}
     assert sum(map(math.exp, mixed.log_probabilities)) + math.exp(mixed.stop) == pytest.approx(1)
 
 
 def test_where_nothing_is_wanted_all_stays():
-    assert MissingNameTokens(VOCABULARY, b"", b"", Missing(0, zz=0.5)).mixed(UNSURE, b"a") is UNSURE
+    assert ExpectedTextTokens(VOCABULARY, b"", b"", Missing(0, zz=0.5)).mixed(UNSURE, b"a") is UNSURE
