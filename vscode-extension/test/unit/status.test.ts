@@ -99,6 +99,12 @@ test("names that were not known are told in the tooltip, for the document they c
   assert.equal(lookOf(status).isProblem, false);
 });
 
+test("a file that was left out is named in the tooltip, for the document that it concerns", () => {
+  const status: Status = { state: "suggestion", uri: "file:///a.py", files: "b.py is left out." };
+  assert.match(lookOf(status, { uri: "file:///a.py" }).tooltip, /^b.py is left out\.$/m);
+  assert.doesNotMatch(lookOf(status, { uri: "file:///c.py" }).tooltip, /left out/);
+});
+
 test("every state of the server has a look, and the notification its name", () => {
   const source = readFileSync("../lsp_server/session/status.py", "utf8");
   const states = /^State = Literal\[(.*)\]$/m.exec(source)?.[1]?.match(/\w+/g) ?? [];
