@@ -191,7 +191,7 @@ async def test_a_short_while(tmp_path):
 async def test_a_long_while(tmp_path):
     seconds = float(os.environ.get("FIMLSP_SOAK_SECONDS", "600"))
     async with tcp_server(*REAL, address="127.0.0.1:{}".format) as server:
-        measured = await soak(server, 2, tmp_path, seconds_of(seconds), [n / 25 for n in range(1, 9)])
+        measured = await soak(server, 2, tmp_path, seconds_of(seconds), (0.04, 0.08, 0.12, 0.16))
     print(*(f"{server:.0f}+{worker:.0f} MB" for server, worker in measured))
     early, late = measured[8:11], measured[-3:]
     for name, before, after in zip(
