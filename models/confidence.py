@@ -1,4 +1,4 @@
-"""The probability that a suggestion is right: an estimate fitted for one model, stored as `acceptance.json`.
+"""The probability that a suggestion is right: an estimate for a model, stored as `acceptance.json`.
 
 Two probabilities are estimated by logistic regression on the features of `fimlsp.models.beginnings`. One is
 that all of a text is right, the other that its opening is, the first word or two. A user who accepts a text
@@ -6,6 +6,10 @@ word by word keeps the right part of it and loses nothing by the rest. A text wi
 for nothing.
 `fimlsp calibrate` fits both on files whose true text is known. Using an estimate needs neither torch nor
 NumPy.
+
+A model that was never calibrated has a general estimate. It was fitted to a network without the mixing of the
+bundled model (`benchmarks/models/general_estimates.py`), by features that mean the same for any model. One
+such estimate uses log-probabilities; another is for servers that report none.
 """
 
 from __future__ import annotations
@@ -22,6 +26,9 @@ from fimlsp.models.beginnings import Beginning
 from fimlsp.models.errors import ModelError
 
 FILE_NAME = "acceptance.json"
+GENERAL, WITHOUT_PROBABILITIES = "general.json", "general-texts.json"
+"""The files of the estimates for models that have none of their own."""
+
 FORMAT = 5
 
 LINE_WORTH = 10
@@ -109,13 +116,13 @@ class Level:
     Attributes:
         shown: the share of cursors with a suggestion.
         right: the least share of these that is right, except for one chance in six.
-        least_total: the log-probability that 99 of 100 shown texts reach.
+        least_total: the log-probability that 99 of 100 shown texts reach; none in a general estimate.
     """
 
     cost: float
     shown: float
     right: float
-    least_total: float
+    least_total: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,32 +202,47 @@ class ConfidenceEstimate:
                 break
         return best
 
-    def save(self, folder: Path) -> Path:
-        """Write it into the *folder* of its model; the path of the file."""
-        path = folder / FILE_NAME
-        path.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+    def save(self, folder: Path, name: str = FILE_NAME) -> Path:
+        """Write it into the *folder* of its model, which is made if necessary; the path of the file."""
+        row = {"format": FORMAT, **asdict(self)}
+        row["levels"] = [
+            {key: value for key, value in level.items() if math.isfinite(value)} for level in row["levels"]
+        ]
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / name
+        path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
         return path
 
     @classmethod
-    def load(cls, folder: Path) -> ConfidenceEstimate | None:
+    def load(cls, folder: Path, name: str = FILE_NAME) -> ConfidenceEstimate | None:
         """The estimate of the model in *folder*; None if there is none, or only one of an older fimlsp.
 
         Raises:
             ModelError: the file is damaged, or of a newer version.
         """
-        path = folder / FILE_NAME
+        path = folder / name
         try:
-            row = json.loads(path.read_text(encoding="utf-8"))
-            if row["format"] in range(FORMAT):
-                log.warning("%s is of an older fimlsp; make it anew with `fimlsp calibrate`.", path)
-                return None
-            return cls.from_json(row)
+            return cls.read(path.read_text(encoding="utf-8"), path)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ModelError(
-                f"Cannot use {path} ({error!r}). Delete it or make it anew with `fimlsp calibrate`."
-            ) from error
+        except OSError as error:
+            raise _unusable(path, error) from error
+
+    @classmethod
+    def read(cls, text: str, source: object) -> ConfidenceEstimate | None:
+        """The estimate in the *text* of a file; None if it is of an older fimlsp. *source* is for messages.
+
+        Raises:
+            ModelError: it is damaged, or of a newer version.
+        """
+        try:
+            row = json.loads(text)
+            if row["format"] in range(FORMAT):
+                log.warning("%s is of an older fimlsp; make it anew with `fimlsp calibrate`.", source)
+                return None
+            return cls.from_json(row)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise _unusable(source, error) from error
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> ConfidenceEstimate:
@@ -235,3 +257,7 @@ class ConfidenceEstimate:
         curve = tuple(CurvePoint(**numbers(point)) for point in row["curve"])
         levels = tuple(Level(**numbers(level)) for level in row["levels"])
         return cls(whole, opening, int(row["cursors"]), int(row["beginnings"]), curve, levels)
+
+
+def _unusable(source: object, error: Exception) -> ModelError:
+    return ModelError(f"Cannot use {source} ({error!r}). Delete it or make it anew with `fimlsp calibrate`.")

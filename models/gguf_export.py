@@ -25,11 +25,13 @@ from tokenizers import Tokenizer
 
 from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFiles, read_files
 from fimlsp.models.checkpoints.hub import find_folder
+from fimlsp.models.confidence import FILE_NAME
 from fimlsp.models.errors import ModelError, require
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks import numpy_llama as small
 from fimlsp.models.networks.numpy_llama import LlamaShape
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
+from fimlsp.models.remote.gguf_server import ESTIMATE_KEY
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
@@ -128,6 +130,9 @@ def _add_sizes(writer: GGUFWriter, files: CheckpointFiles) -> None:
     writer.add_rope_freq_base(shape.rope_theta)
     writer.add_layer_norm_rms_eps(shape.rms_norm_eps)
     writer.add_bool(f"fimlsp.{BUFFER_KEY.removeprefix('fimlsp_')}", files.asks_for_buffer)
+    estimate = files.folder / FILE_NAME
+    if estimate.is_file():
+        writer.add_string(ESTIMATE_KEY, estimate.read_text(encoding="utf-8"))
 
 
 def _add_vocabulary(writer: GGUFWriter, tokenizer: Tokenizer, fim: FimFormat, size: int) -> None:

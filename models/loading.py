@@ -6,6 +6,7 @@ the architecture must be one of transformers itself. Nothing is downloaded, and 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.models.catalogue import MODELS_THAT_WORK
 from fimlsp.models.checkpoints.checkpoint_files import (
     CheckpointFiles,
@@ -32,7 +34,7 @@ from fimlsp.models.checkpoints.memory import (
     free_main_memory,
     needed_bytes,
 )
-from fimlsp.models.confidence import ConfidenceEstimate
+from fimlsp.models.confidence import GENERAL, WITHOUT_PROBABILITIES, ConfidenceEstimate
 from fimlsp.models.discovery.gguf_stores import find_gguf
 from fimlsp.models.discovery.server_kinds import Api
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
@@ -73,6 +75,7 @@ class FimModel:
         device: for instance `cpu` or `cuda:1`, or the address of its server.
         uses_buffer: True if predictions are mixed with those of the buffer cache.
         acceptance: estimates the probability that its text is right.
+        estimates: the folder of its own estimate, where `fimlsp calibrate` puts one.
         prompt_tokens: maximum number of tokens around the cursor that it reads; None: as many as fit.
         heals: True if a word that ends at a cursor is written anew (see `healing.py`). This needs all
             candidates at once, which servers list too slowly or not at all.
@@ -87,6 +90,7 @@ class FimModel:
     device: str
     uses_buffer: bool
     acceptance: ConfidenceEstimate
+    estimates: Path
     prompt_tokens: int | None = None
     heals: bool = False
     chat: ChatTemplate | None = None
@@ -152,7 +156,7 @@ def load_model(
         own_family = None if family is None else chosen_family(family, Path())
         remote = open_model(Address.parse(name_or_path), api, api_key_variable, own_family, order)
         return _from_remote(remote, uses_buffer)
-    if name_or_path is not None and (file := _gguf_file(name_or_path)) is not None:
+    if name_or_path is not None and (file := gguf_file(name_or_path)) is not None:
         own_family = chosen_family(family, file.parent)
         return _from_remote(load_gguf(file, device, threads, own_family, order), uses_buffer)
     folder = BUNDLED if name_or_path is None else find_folder(name_or_path, revision)
@@ -252,19 +256,24 @@ def _model_of(checkpoint: _Checkpoint, network: NextToken, context: int, device:
         context,
         device,
         checkpoint.uses_buffer,
-        _estimate_of(files.folder),
+        ConfidenceEstimate.load(files.folder) or _general_estimate(GENERAL),
+        files.folder,
         files.prompt_tokens,
         heals=True,
         chat=template_beside(files.folder, files.tokenizer),
     )
 
 
-def _gguf_file(name: str) -> Path | None:
+def gguf_file(name: str) -> Path | None:
     """The GGUF file with this name or path; None if *name* is neither."""
     return find_gguf(name) or (path_of(name) if is_gguf(name) else None)
 
 
 def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
+    """The model *remote*, with the estimate of `fimlsp calibrate`, that in its file, or a general one."""
+    folder = _estimates_of(remote.identity)
+    general = GENERAL if remote.has_probabilities else WITHOUT_PROBABILITIES
+    in_file = ConfidenceEstimate.read(remote.estimate, remote.name) if remote.estimate else None
     model = FimModel(
         f"{remote.name} ({', '.join([remote.kind, *(() if remote.fim.is_trained else (UNTRAINED,))])})",
         remote.network,
@@ -273,26 +282,31 @@ def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
         remote.context,
         remote.device,
         remote.wants_buffer if uses_buffer is None else uses_buffer,
-        _estimate_of(BUNDLED),
+        ConfidenceEstimate.load(folder) or in_file or _general_estimate(general),
+        folder,
         chat=remote.chat,
     )
     return _checked(model)
 
 
-def _estimate_of(folder: Path) -> ConfidenceEstimate:
-    """The estimate fitted for the model in *folder*, or else that of the bundled model.
+def _estimates_of(identity: str) -> Path:
+    """The folder of the estimate of a model without a folder; one that does not exist if there is no home."""
+    try:
+        cache = cache_folder()
+    except RuntimeError:
+        cache = BUNDLED
+    return cache / "estimates" / hashlib.sha256(identity.encode()).hexdigest()[:32]
 
-    The latter fits other models too: its features are properties of the text and total log-probabilities,
-    independent of the tokens.
+
+def _general_estimate(file: str) -> ConfidenceEstimate:
+    """The estimate in *file* for models that have none of their own.
 
     Raises:
-        ModelError: the file is damaged, or that of the bundled model is missing.
+        ModelError: it is missing.
     """
-    estimate = ConfidenceEstimate.load(folder) or ConfidenceEstimate.load(BUNDLED)
+    estimate = ConfidenceEstimate.load(BUNDLED, file)
     if estimate is None:
-        raise ModelError(
-            "Cannot load the bundled model: its acceptance.json is missing. Install fimlsp again."
-        )
+        raise ModelError(f"Cannot load the model: {file} of fimlsp is missing. Install fimlsp again.")
     return estimate
 
 

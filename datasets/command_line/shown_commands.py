@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,9 +25,9 @@ from fimlsp.datasets.shown.report import write_report
 from fimlsp.datasets.shown.run import ShownPlan, ask_all, read_run
 from fimlsp.datasets.shown.verdict import Shown, Summary
 from fimlsp.languages.python.analysis.client import Analysis
-from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
+from fimlsp.models.checkpoints.hub import find_on_command_line
 from fimlsp.models.errors import ModelError
-from fimlsp.models.loading import BUNDLED, load_model
+from fimlsp.models.loading import load_model
 
 INTERRUPTED = 130
 
@@ -87,7 +86,9 @@ def _ask_with_progress(
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", "-o", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder.")
-@click.option("--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, not the bundled one.")
+@click.option(
+    "--model", metavar="NAME", help="A folder, hub name, GGUF file or address, not the bundled one."
+)
 @click.option("--device", help="cpu, cuda or cuda:N.")
 @click.option(
     "--cursors",
@@ -105,7 +106,9 @@ def _ask_with_progress(
 @click.option("--check-cursors", default=600, show_default=True, type=click.IntRange(10))
 @click.option("--seed", default=0, show_default=True, help="Seed of the cursors.")
 @click.option(
-    "--install", is_flag=True, help="Copy the estimate into the model's folder, from which it is used."
+    "--install",
+    is_flag=True,
+    help="Put the estimate to use: into the model's folder, or the cache if it is a file or on a server.",
 )
 def calibrate(
     folders: tuple[Path, ...],
@@ -146,8 +149,7 @@ def calibrate(
         write_calibration_report(estimate, fitted, checked, plan, out)
         click.echo(path)
         if install:
-            folder = BUNDLED if not chosen else find_folder(chosen)
-            click.echo(shutil.copy(path, folder))
+            click.echo(estimate.save(loaded.estimates))
     except (ModelError, RunFolderError, SourceError, ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
 

@@ -26,14 +26,15 @@ from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.extras import package_version
 from fimlsp.models.checkpoints.hub import find_folder
-from fimlsp.models.loading import BUNDLED
+from fimlsp.models.checkpoints.regular_files import sampled_digest
+from fimlsp.models.loading import BUNDLED, gguf_file
+from fimlsp.models.remote.address import is_address
 
 PACKAGES = ("processes", "lexing", "quotient", "languages", "models", "datasets")
 """The packages whose code decides the results of a replay."""
 
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 DIGITS = 12
-N_SAMPLES, SAMPLE_BYTES = 16, 1 << 16
 FILES_MAX = 1 << 62
 
 AnyPlan = TypeVar("AnyPlan", bound="Plan")
@@ -193,17 +194,11 @@ def code_digest(packages: Sequence[str] = PACKAGES) -> str:
 
 
 def model_digest(model: str | None) -> str:
-    """A short hash of a checkpoint: its configuration, its tokenizer, and samples of its weights."""
+    """A short hash of a model: its texts and samples of its weights, or the address of its server."""
+    if model is not None and is_address(model):
+        return digest([model])
+    if model is not None and (file := gguf_file(model)) is not None:
+        return digest([sampled_digest(file)])
     folder = BUNDLED if model is None else find_folder(model)
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.json"))]
-    return digest([*texts, *map(_sampled, sorted(folder.glob("*.safetensors")))])
-
-
-def _sampled(path: Path) -> str:
-    """The name, the size and a hash of samples of a file, which may be too large to be read whole."""
-    size, samples = path.stat().st_size, hashlib.sha256()
-    with path.open("rb") as file:
-        for number in range(N_SAMPLES):
-            file.seek(size * number // N_SAMPLES)
-            samples.update(file.read(SAMPLE_BYTES))
-    return f"{path.name} {size} {samples.hexdigest()}"
+    return digest([*texts, *map(sampled_digest, sorted(folder.glob("*.safetensors")))])

@@ -6,6 +6,7 @@ read until memory ends.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 CONFIG_BYTES_MAX = 16 << 20
 TEXT_BYTES_MAX = 256 << 20
 """Limit for tokenizers and indexes of weights; the largest in use have about 35 MB."""
+
+N_SAMPLES, SAMPLE_BYTES = 16, 1 << 16
 
 
 class UnusableFileError(OSError):
@@ -48,3 +51,17 @@ def check_regular(path: Path, limit: int | None = None) -> None:
         raise UnusableFileError(f"{path.name} is not a regular file")
     if limit is not None and status.st_size > limit:
         raise UnusableFileError(f"{path.name} is larger than {limit >> 20} MiB")
+
+
+def sampled_digest(path: Path) -> str:
+    """The name, the size and a hash of samples of a file, which may be too large to be read whole.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    size, samples = path.stat().st_size, hashlib.sha256()
+    with path.open("rb") as file:
+        for number in range(N_SAMPLES):
+            file.seek(size * number // N_SAMPLES)
+            samples.update(file.read(SAMPLE_BYTES))
+    return f"{path.name} {size} {samples.hexdigest()}"

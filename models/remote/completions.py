@@ -173,8 +173,9 @@ def open_completions(
     server.fit(fim.arrange([], []))
     length = listed.get("max_model_len")
     context = min(length, CONTEXT_MAX) if isinstance(length, int) and length > 0 else CONTEXT_MAX // 2
-    device, chat = str(client.address), template_beside(folder, tokenizer)
-    return RemoteModel(name, client.kind.name, device, LookAhead(server), vocabulary, fim, context, chat=chat)
+    kind, device, chat = client.kind.name, str(client.address), template_beside(folder, tokenizer)
+    identity, network = f"{device} {name}", LookAhead(server)
+    return RemoteModel(name, kind, device, network, vocabulary, fim, context, identity, chat=chat)
 
 
 def _tokenizer_folder(name: str, listed: Mapping[str, Any]) -> Path:

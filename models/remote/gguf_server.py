@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 from fimlsp.models.checkpoints.gguf_header import GgufHeader, read_header
 from fimlsp.models.checkpoints.gguf_model import fim_format, token_bytes, user_defined_markers
 from fimlsp.models.checkpoints.memory import CPU_CONTEXT_MAX, check_memory, free_main_memory, needed_bytes
+from fimlsp.models.checkpoints.regular_files import sampled_digest
 from fimlsp.models.errors import ModelError, require
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.vocabulary import ModelVocabulary, encoded_ids
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 SUFFIX = ".gguf"
 TOKENIZER_KEY = "tokenizer.huggingface.json"
 BUFFER_KEY = "fimlsp.buffer_cache"
+ESTIMATE_KEY = "fimlsp.acceptance"
+"""The keys with the wishes of models of our own, and with the estimate of their suggestions."""
+
 CACHE_BYTES = 2
 """Bytes of one number in llama.cpp's key-value cache."""
 
@@ -114,7 +118,6 @@ def load_gguf(
     table = LearnedBytes(server.address, len(known), known, silent)
     vocabulary = _vocabulary(header, client, table)
     network = LookAhead(LlamaServer(client, table, fim.stops, server, Slots(SLOTS)))
-    wants_buffer = header.values.get(BUFFER_KEY) is True
     return RemoteModel(
         path.name,
         "llama.cpp",
@@ -123,7 +126,9 @@ def load_gguf(
         vocabulary,
         fim,
         context,
-        wants_buffer=wants_buffer,
+        identity=sampled_digest(path),
+        estimate=header.text(ESTIMATE_KEY),
+        wants_buffer=header.values.get(BUFFER_KEY) is True,
         chat=chat_of_server(client, ServerTokenizer(client, table)),
     )
 

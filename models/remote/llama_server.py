@@ -302,6 +302,7 @@ def open_llama_server(
         vocabulary,
         fim,
         min(context, CONTEXT_MAX),
+        identity=f"{client.address} {listed['id']}",
         chat=chat_of_server(client, tokenizer),
     )
 

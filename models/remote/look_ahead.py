@@ -39,7 +39,9 @@ class RemoteModel:
         vocabulary: token ids and their bytes.
         fim: markers and order of the prompt.
         context: maximum number of tokens of prompt and middle together.
+        identity: distinguishes the model from all others: a digest of its file, or server and name.
         has_probabilities: True if the server reports log-probabilities.
+        estimate: the text of its own `acceptance.json`; empty: it has none.
         wants_buffer: True if the model is to be mixed with the buffer cache.
         chat: the template of its conversations; None: unknown.
     """
@@ -51,7 +53,9 @@ class RemoteModel:
     vocabulary: ModelVocabulary
     fim: FimFormat
     context: int
+    identity: str
     has_probabilities: bool = True
+    estimate: str = ""
     wants_buffer: bool = False
     chat: ChatTemplate | None = None
 

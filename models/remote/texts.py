@@ -330,6 +330,7 @@ def remote_model(
         vocabulary,
         fim,
         context,
+        f"{address} {server.name}",
         has_probabilities=server.candidates is not None,
     )
 

@@ -5,7 +5,7 @@ import pytest
 from fimlsp.models.completion import complete_many
 from fimlsp.models.confidence import ConfidenceEstimate, Regression
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.loading import FimModel
+from fimlsp.models.loading import BUNDLED, FimModel
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates
@@ -40,7 +40,7 @@ class Reciter:
 
 
 def model_of(text, *, uses_buffer=False):
-    return FimModel("test", Reciter(text), VOCABULARY, FIM, 200, "cpu", uses_buffer, ESTIMATE)
+    return FimModel("test", Reciter(text), VOCABULARY, FIM, 200, "cpu", uses_buffer, ESTIMATE, BUNDLED)
 
 
 def completion(text, left, right, **options):

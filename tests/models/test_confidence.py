@@ -9,7 +9,9 @@ from fimlsp.models.beginnings import Beginning
 from fimlsp.models.confidence import (
     FILE_NAME,
     FORMAT,
+    GENERAL,
     LINE_WORTH,
+    WITHOUT_PROBABILITIES,
     ConfidenceEstimate,
     CurvePoint,
     Level,
@@ -18,6 +20,12 @@ from fimlsp.models.confidence import (
     logistic,
 )
 from fimlsp.models.errors import ModelError
+from fimlsp.models.loading import BUNDLED
+
+PROBABILITIES = {"total", "probability", "mean"}
+OF_ANY_MODEL = PROBABILITIES | {
+    *("length", "prose", "several_lines", "beyond_fault", "follows", "occurrences", "new_name"),
+}
 
 LEVELS = (
     Level(0.0, 0.9, 0.2, -20.0),
@@ -102,6 +110,17 @@ def test_it_is_kept_beside_the_model(tmp_path):
     assert ConfidenceEstimate.load(tmp_path) is None
     assert ESTIMATE.save(tmp_path) == tmp_path / FILE_NAME
     assert ConfidenceEstimate.load(tmp_path) == ESTIMATE
+
+
+@pytest.mark.parametrize(("name", "has_probabilities"), [(GENERAL, True), (WITHOUT_PROBABILITIES, False)])
+def test_a_general_one_stops_no_decoding_and_needs_only_what_is_known(name, has_probabilities, tmp_path):
+    general = ConfidenceEstimate.load(BUNDLED, name)
+    assert {general.least_total(confidence) for confidence in (0.0, 0.3, 0.5)} == {-math.inf}
+    for regression in (general.whole, general.opening):
+        assert regression.weights.keys().isdisjoint(PROBABILITIES) != has_probabilities
+        assert regression.weights.keys() <= OF_ANY_MODEL
+    general.save(tmp_path, name)
+    assert ConfidenceEstimate.load(tmp_path, name) == general
 
 
 def test_one_of_an_older_version_is_as_none(tmp_path, caplog):

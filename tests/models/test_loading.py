@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fimlsp.models.checkpoints.memory import FreeMemory
-from fimlsp.models.confidence import ConfidenceEstimate, Regression, Weight
+from fimlsp.models.confidence import GENERAL, ConfidenceEstimate, Regression, Weight
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.models.networks.numpy_llama import NumpyLlama
@@ -188,9 +188,10 @@ def test_slow_tokenizers_are_converted(tmp_path):
     assert (model.fim.family, completion(model).complete) == ("CodeLlama", True)
 
 
-def test_a_model_has_its_own_estimate_or_that_of_the_bundled_one(tmp_path):
+def test_a_model_has_its_own_estimate_or_a_general_one(tmp_path):
     folder = c.make(tmp_path, *FAMILIES["StarCoder"])
-    assert load_model(str(folder)).acceptance == ConfidenceEstimate.load(BUNDLED)
+    assert load_model(str(folder)).acceptance == ConfidenceEstimate.load(BUNDLED, GENERAL)
+    assert load_model(str(folder)).estimates == folder
     own = ConfidenceEstimate(Regression(1.0, {"total": Weight(0.0, 1.0, 2.0)}), Regression(0.0, {}), 3, 4)
     path = own.save(folder)
     assert load_model(str(folder)).acceptance == own

@@ -24,6 +24,15 @@ def test_weights_of_the_same_sizes_have_different_digests(tmp_path):
     assert model_digest(str(folder)) != same
 
 
+def test_a_file_and_an_address_have_digests(tmp_path):
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF one")
+    before = model_digest(str(file))
+    file.write_bytes(b"GGUF two")
+    addresses = [model_digest(f"http://127.0.0.1:{port}") for port in (1, 2)]
+    assert len({before, model_digest(str(file)), *addresses}) == 4
+
+
 RUNS = Path(__file__).parents[3] / "datasets" / "results"
 KEYS = [
     "language", "own_grammar", "interface", "sources", "files", "cuts", "per_file", "seed", "shard",

@@ -7,7 +7,10 @@ from click.testing import CliRunner
 
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.datasets.command_line.shown_commands import calibrate
+from fimlsp.models.checkpoints.hub import find_on_command_line
 from fimlsp.models.confidence import ConfidenceEstimate
+from fimlsp.models.gguf_export import export_gguf
+from fimlsp.models.loading import load_model
 
 SOURCE = '''\
 def area(width, height):
@@ -122,6 +125,22 @@ def test_errors_are_one_sentence(folder, arguments, message):
     done = call(replay, *arguments)
     assert done.exit_code in (1, 2)
     assert message in done.output
+
+
+def test_an_estimate_for_a_file_and_a_server_is_kept_in_the_cache(folder, monkeypatch):
+    pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")
+    from ...models.llama_cpp import serving
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    export_gguf("bundled", folder / "model.gguf")
+    with serving(folder / "model.gguf", n_ctx=1024) as ask:
+        for number, model in enumerate(("model.gguf", ask.address)):
+            command = ("src", "--out", f"out{number}", "--cursors", 30, "--model", model, "--install")
+            done = call(calibrate, *command)
+            assert done.exit_code == 0, done.output
+            fitted = ConfidenceEstimate.load(folder / f"out{number}")
+            assert load_model(find_on_command_line(model)).acceptance == fitted
+    assert len([*(folder / "cache").rglob("acceptance.json")]) == 2
 
 
 def test_an_estimate_is_fitted_and_a_second_run_adds_nothing(folder):
