@@ -20,6 +20,9 @@ from fimlsp.quotient.states.faults import FinerLanguage, TextSides
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import OwnMiddles, State
 
+CLOSING = (b")", b"]", b"}")
+"""Brackets that an editor closes."""
+
 _LONG_TEXT = 100_000
 """Texts of at least so many bytes are read by the language's check in advance.
 
@@ -162,8 +165,11 @@ class Document(ContextDocument):
         statement is there. The rest is the shortest text that completes the file. The state is None if no
         text does, or if no middle stays in its brackets even so.
         """
-        line_end = end + len(self.data[end:].partition(b"\n")[0].rstrip())
-        after = _connected(self, line_end, line_end, ConnectOptions()) if line_end > end else None
+        follows = self.data[end:].partition(b"\n")[0].rstrip()
+        if not follows.lstrip().startswith(CLOSING):
+            return None, ()
+        line_end = end + len(follows)
+        after = _connected(self, line_end, line_end, ConnectOptions())
         rest = b"" if after is None else after.shortest_completion
         if not rest:
             return None, ()
