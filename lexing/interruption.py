@@ -50,3 +50,9 @@ def checkpoint() -> None:
     is_over = _is_over.get()
     if is_over is not None and is_over():
         raise Interrupted
+
+
+def is_interrupted() -> bool:
+    """True if a surrounding scope is over, for work that has its own way to end."""
+    is_over = _is_over.get()
+    return is_over is not None and is_over()

@@ -147,6 +147,18 @@ class SideBySide(NextToken, Protocol):
 
 
 @runtime_checkable
+class ReadsOn(NextToken, Protocol):
+    """A network elsewhere that can read a text to its end after the request for it was cancelled."""
+
+    def read_on(self, should_stop: Callable[[], bool]) -> None:
+        """Read the text that was requested last, so that the next request for it is quick.
+
+        Raises:
+            Interrupted: *should_stop* has returned True. The part read by then stays read.
+        """
+
+
+@runtime_checkable
 class Redraws(NextToken, Protocol):
     """A network whose texts can be drawn, where it does not report the candidates that it did not take."""
 

@@ -16,7 +16,7 @@ from fimlsp.errors import explain
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
 from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
-from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
+from fimlsp.lexing.interruption import Interrupted, interruptible, is_interrupted, time_limit
 from fimlsp.lsp_server.last_edits import RepeatedChanges, brings_back
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
 from fimlsp.lsp_server.worker.answers import (
@@ -63,7 +63,7 @@ GRAMMAR_PERCENT = 40
 
 TOO_SLOW = "the model did not answer within {} ms (option deadlineMs)"
 
-STILL_READING = "the model is still reading; the next request goes on from there (option deadlineMs)"
+STILL_READING = "the model is still reading, and goes on while you do not type (option deadlineMs)"
 
 SLOW_IN_A_ROW = 3
 """After so many slow requests in a row, a model server counts as failed."""
@@ -225,6 +225,7 @@ class Backend:
         self._loaded: Load | None = None
         self._why_no_model = "no model is loaded yet"
         self._slow = 0
+        self._is_reading = False
 
     @property
     def model(self) -> FimModel | None:
@@ -237,7 +238,7 @@ class Backend:
         Raises:
             fimlsp.models.errors.ModelError: It cannot be used; the message has a remedy.
         """
-        self._model = None
+        self._model, self._is_reading = None, False
         try:
             report("loading the Python grammar", 0)
             self.documents.engine(Python())
@@ -279,9 +280,25 @@ class Backend:
             files.end()
 
     def prepare(self) -> bool:
-        """Parse a piece of the newest document; false if there is nothing left to parse."""
+        """Parse a piece of the newest document, or let the model read on; false if nothing is left to do."""
         newest = self.documents.newest()
-        return newest is not None and not self._is_untrained(newest) and self.documents.prepare_newest()
+        if newest is not None and not self._is_untrained(newest) and self.documents.prepare_newest():
+            return True
+        self._read_on()
+        return False
+
+    def _read_on(self) -> None:
+        """Let the model read the text to its end for which the last request had too little time."""
+        if self._model is None or not self._is_reading:
+            return
+        from fimlsp.models.protocols import ReadsOn
+
+        if isinstance(self._model.network, ReadsOn):
+            try:
+                self._model.network.read_on(is_interrupted)
+            except ServerError as error:
+                log.info("the model has not read the text to its end: %s", error)
+        self._is_reading = False
 
     def has_names(self, when_done: Callable[[], None]) -> bool:
         """True if all names are looked up; otherwise *when_done* is called later, by another thread."""
@@ -327,8 +344,9 @@ class Backend:
     def _decode(self, job: Job, should_stop: Callable[[], bool]) -> Completion:
         written = job.decode(should_stop)
         if is_too_slow(written):
+            self._is_reading = True
             return self._too_slow(job.model, job.limits)
-        self._slow = 0
+        self._slow, self._is_reading = 0, False
         relaxed = job.assumptions()
         with interruptible(time_limit(SELECTION_S)):
             answer = replace(self._select(job, written, relaxed), left_out=job.others.left_out)

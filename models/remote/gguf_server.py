@@ -117,7 +117,7 @@ def load_gguf(
     silent = fim.markers.union(token for token, data in enumerate(known) if data is None)
     table = LearnedBytes(server.address, len(known), known, silent)
     vocabulary = _vocabulary(header, client, table)
-    network = LookAhead(LlamaServer(client, table, fim.stops, server, Slots(SLOTS)))
+    network = LookAhead(LlamaServer(client, table, fim.stops, server, Slots(SLOTS)), reads_on=True)
     return RemoteModel(
         path.name,
         "llama.cpp",

@@ -293,7 +293,7 @@ def open_llama_server(
     first_bytes = tokenizer.pieces("a")[0][1]
     adds_space = first_bytes.startswith(b" ")
     vocabulary = ModelVocabulary(tokenizer.ids, token_bytes, adds_space, markers=chat)
-    network = LookAhead(LlamaServer(client, token_bytes, fim.stops))
+    network = LookAhead(LlamaServer(client, token_bytes, fim.stops), reads_on=True)
     return RemoteModel(
         name,
         "llama-server",

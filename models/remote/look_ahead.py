@@ -9,7 +9,7 @@ token, the run ends. The next run starts after that token, the only one that the
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -121,10 +121,14 @@ class ModelServer(Protocol):
 
 
 class LookAhead:
-    """`Cancellable`, `ScoresStop` and `ListsAll` network over the runs of a *server*."""
+    """`Cancellable`, `ScoresStop` and `ListsAll` network over the runs of a *server*.
 
-    def __init__(self, server: ModelServer) -> None:
+    With *reads_on*, the server keeps the part of a text that a cancelled request has read.
+    """
+
+    def __init__(self, server: ModelServer, *, reads_on: bool = False) -> None:
         self.server = server
+        self._reads_on = reads_on
         self._text = list[int]()
         self._run: Generator[ServerStep, None, None] | None = None
         self._run_length = RUN_MIN
@@ -163,6 +167,13 @@ class LookAhead:
         """As of `ListsAll`."""
         self._end_run()
         return self.server.all_after([*tokens, *written])
+
+    def read_on(self, should_stop: Callable[[], bool]) -> None:
+        """As of `ReadsOn`; costs one token beyond the text."""
+        if self._reads_on and self._text:
+            with self.cancellable(should_stop), closing(self.server.run(self._text, 1)) as steps:
+                for _ in steps:
+                    pass
 
     @contextmanager
     def cancellable(self, should_stop: Callable[[], bool]) -> Iterator[None]:

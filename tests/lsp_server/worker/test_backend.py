@@ -12,7 +12,7 @@ from fimlsp.languages.custom import LarkLanguage
 from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
-from fimlsp.lexing.interruption import interruptible
+from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.answers import describe_faults, to_completion
@@ -317,6 +317,45 @@ def test_a_grammar_that_cannot_be_used_is_the_reason():
     said, backend = asked_in(b"abcdef", 600_000, language=language)
     assert said.reason.startswith("The rule start (own.lark, line 1) uses other, which is not defined")
     assert not backend.prepare()
+
+
+class Reader:
+    """A network that reads a text to its end in one call, unless it is interrupted."""
+
+    token_bytes, stops = (), frozenset()
+    begin = advance = print
+
+    def __init__(self):
+        self.calls = 0
+
+    def read_on(self, should_stop):
+        self.calls += 1
+        if should_stop():
+            raise Interrupted
+
+
+def test_after_a_request_without_time_the_model_reads_on_until_a_message_comes():
+    backend, reader = Backend(), Reader()
+    backend._model, backend._is_reading = SimpleNamespace(network=reader), False
+    assert not backend.prepare()
+    assert reader.calls == 0, "no request was too short"
+    backend._is_reading = True
+    with pytest.raises(Interrupted), interruptible(lambda: True):
+        backend.prepare()
+    assert not backend.prepare()
+    assert not backend.prepare()
+    assert reader.calls == 2, "after the message it reads on, to the end, once"
+
+
+def test_a_server_that_fails_while_it_reads_on_is_left_until_the_next_request():
+    def fail(_):
+        raise ServerError("Cannot reach a model server. Start it.")
+
+    backend, reader = Backend(), Reader()
+    reader.read_on = fail
+    backend._model, backend._is_reading = SimpleNamespace(network=reader), True
+    assert not backend.prepare()
+    assert not backend._is_reading
 
 
 SLOW = {  # the model; the reasons of requests in a row, and at last an error or none

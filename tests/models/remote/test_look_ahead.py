@@ -1,5 +1,7 @@
 """Runs: the tokens that count, the start of the next run, and its length."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from fimlsp.models.protocols import Candidates
@@ -47,6 +49,18 @@ def test_a_text_begun_anew_is_asked_anew():
     network.begin([1])
     assert network.begin([1], [7]).tokens == [8, 0]
     assert [run[0] for run in server.runs] == [(1,), (1, 7)]
+
+
+@pytest.mark.parametrize(("reads_on", "expected"), [(True, [((1, 2, 3), 1)]), (False, [])])
+def test_a_text_is_read_to_its_end_only_where_the_server_keeps_it(reads_on, expected):
+    server = Counter()
+    server.cancellable = lambda _: nullcontext()
+    network = LookAhead(server, reads_on=reads_on)
+    network.read_on(lambda: False)
+    network.begin([1, 2], [3])
+    server.runs.clear()
+    network.read_on(lambda: False)
+    assert [(run[0], run[1]) for run in server.runs] == expected
 
 
 LENGTHS = [(4, 4, 8), (16, 16, 32), (32, 32, 32), (32, 2, 17), (8, 1, 5), (5, 1, 4), (4, 0, 4)]
