@@ -8,7 +8,6 @@ tokenised as text and put in place of a mark. So nothing in it becomes a marker.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,12 +77,15 @@ class ChatTemplate:
 
 
 def encode_marked(text: str, markers: Mapping[str, int], tokenizer: Tokenizer) -> list[int]:
-    """Token ids of *text* in which *markers* count; *tokenizer* reads the text between them."""
-    longest_first = sorted(markers, key=len, reverse=True)
-    parts = re.split(f"({'|'.join(map(re.escape, longest_first))})", text) if markers else [text]
-    return [
-        token for part in parts for token in ([markers[part]] if part in markers else _ids(part, tokenizer))
-    ]
+    """Token ids of *text* in which *markers* count, long ones first; *tokenizer* reads the text between."""
+    parts: list[str | int] = [text]
+    for marker in sorted(filter(text.__contains__, markers), key=len, reverse=True):
+        cut = list[str | int]()
+        for part in parts:
+            first, *others = part.split(marker) if isinstance(part, str) else (part,)
+            cut += [first, *(piece for other in others for piece in (markers[marker], other))]
+        parts = cut
+    return [token for part in parts for token in (_ids(part, tokenizer) if isinstance(part, str) else [part])]
 
 
 def _ids(text: str, tokenizer: Tokenizer) -> list[int]:

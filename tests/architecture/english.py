@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LIMITS = Path(__file__).with_name("english.json")
-ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 CODE = ("src", *ROOMS, "benchmarks")
 FOLDERS = (*CODE, "editors", "examples", "tests")
 NOT_OURS = ("results", "node_modules", "build", "dist", "server", "__pycache__")

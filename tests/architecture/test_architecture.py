@@ -11,7 +11,10 @@ from .numbered_paths import dangling, faults, section, steps
 
 ROOT = Path(__file__).parents[2]
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+FOLDERS = {f"{room}/": ROOT / room for room in ROOMS} | {
+    "src/fimlsp/processes/": ROOT / "src" / "fimlsp" / "processes"
+}
 
 
 @pytest.mark.parametrize("title", ["From a keystroke to what is shown", "From a byte to a verdict"])
@@ -25,19 +28,19 @@ def test_all_that_is_referred_to_exists():
     assert dangling(ARCHITECTURE, ROOT) == []
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_map_names_every_sub_room_and_every_module_beside_them(room):
-    text = section(ARCHITECTURE, f"{room}/")
-    folders = [f"`{init.parent.name}/`" for init in (ROOT / room).glob("*/__init__.py")]
-    modules = [f"`{path.name}`" for path in (ROOT / room).glob("*.py") if path.name != "__init__.py"]
+@pytest.mark.parametrize("title", FOLDERS)
+def test_the_map_names_every_sub_room_and_every_module_beside_them(title):
+    text, folder = section(ARCHITECTURE, title), FOLDERS[title]
+    folders = [f"`{init.parent.name}/`" for init in folder.glob("*/__init__.py")]
+    modules = [f"`{path.name}`" for path in folder.glob("*.py") if path.name != "__init__.py"]
     assert [name for name in folders + modules if name not in text] == []
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_map_names_nothing_else(room):
-    rows = re.findall(r"^\| (`.*?) \|", section(ARCHITECTURE, f"{room}/"), re.MULTILINE)
+@pytest.mark.parametrize("title", FOLDERS)
+def test_the_map_names_nothing_else(title):
+    rows = re.findall(r"^\| (`.*?) \|", section(ARCHITECTURE, title), re.MULTILINE)
     names = [name for row in rows for name in re.findall(r"`([\w/]+(?:/|\.py))`", row)]
-    assert [name for name in names if not (ROOT / room / name).exists()] == []
+    assert [name for name in names if not (FOLDERS[title] / name).exists()] == []
 
 
 CODE = """

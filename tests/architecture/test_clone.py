@@ -12,7 +12,7 @@ import click
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 DEPENDENCIES = Path(click.__file__).parents[1]
 CODE = shutil.ignore_patterns("__pycache__", "*.safetensors", "results")
 

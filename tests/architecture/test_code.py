@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from .test_packages import PYPROJECT, ROOMS, ROOT
+from .test_packages import FOLDERS, PYPROJECT, ROOMS, ROOT
 
-MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+MODULES = sorted(path for folder in FOLDERS for path in folder.rglob("*.py"))
 OF_NAMED_TUPLES = frozenset(("_asdict", "_fields", "_replace"))
 IMPORTED_AS = {"markdown_it": "markdown_it_py"}
 

@@ -19,8 +19,9 @@ else:
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 PACKAGE = ROOT / "src" / "fimlsp"
+FOLDERS = (*(ROOT / room for room in ROOMS), PACKAGE / "processes")
 NOT_SOURCE = (".*", "build", "node_modules", "tests", "results", "__pycache__", "*.egg-info")
 INSTALLED = (".py", ".lark", ".lua", ".go", ".txt", ".json", ".safetensors")
 
@@ -33,8 +34,8 @@ def test_each_folder_of_code_is_linked_in_the_package():
 def test_every_module_is_in_a_package():
     loose = [
         path.relative_to(ROOT)
-        for room in ROOMS
-        for path in (ROOT / room).rglob("*.py")
+        for folder in FOLDERS
+        for path in folder.rglob("*.py")
         if not (path.parent / "__init__.py").exists()
     ]
     assert not loose
@@ -60,6 +61,7 @@ def test_wheel_and_sdist_hold_every_module_and_data_file(tmp_path):
         for path in package.iterdir()
         if path.suffix in INSTALLED and path.parent != ROOT / "datasets"
     }
+    expected |= {path.relative_to(PACKAGE).as_posix() for path in FOLDERS[-1].glob("*.py")}
     assert len(expected) > 200
     assert {f"fimlsp/{name}" for name in expected} <= in_wheel
     assert {f"fimlsp/{name}" for name in expected} <= in_sdist

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
+ROOMS = ("src/fimlsp/processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 PACKAGES = (*ROOMS, "editors/environment")
 METHODS = frozenset(["match", "search", "fullmatch", "sub", "subn", "findall", "finditer", "split"])
 _OFFSET = {"match": 1, "search": 1, "fullmatch": 1}
@@ -69,7 +69,8 @@ def modules():
 
 def name_of(path):
     """The dotted name of a module."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    inside = path.is_relative_to(ROOT / "src")
+    parts = path.relative_to(ROOT / "src" / "fimlsp" if inside else ROOT).with_suffix("").parts
     return ".".join(("fimlsp", *parts)).removesuffix(".__init__")
 
 
