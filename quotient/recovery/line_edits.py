@@ -260,6 +260,8 @@ def header_end(statements: Statements, start: int) -> Edits:
         return ()
     if following is not None and not following.deeper_than(unit.column):
         return ()
+    if tables.forward.read(assumed.any_line, symbols) is not None:
+        return ()  # the bracket belongs to the header
     for symbol in sorted(assumed.ends.of_headers):
         chart = tables.forward.read(assumed.any_line, (*symbols[:-1], symbol, tables.newline))
         if chart is not None and any(map(chart.expects, tables.suites)):
