@@ -94,6 +94,8 @@ class Lab:
             "--ServerApp.base_url": BASE,
             "--IdentityProvider.token": TOKEN,
             "--LabApp.expose_app_in_browser": True,
+            "--LabApp.extension_manager": "readonly",
+            "--ServerApp.jpserver_extensions": "jupyter_lsp=False",
         }
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(

@@ -2,6 +2,8 @@
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { Dialog, ICommandPalette, InputDialog, Notification, showDialog } from "@jupyterlab/apputils";
+import type { CodeEditor } from "@jupyterlab/codeeditor";
+import type { CodeMirrorEditor } from "@jupyterlab/codemirror";
 import { ICompletionProviderManager } from "@jupyterlab/completer";
 import { PageConfig, URLExt } from "@jupyterlab/coreutils";
 import { IEditorTracker } from "@jupyterlab/fileeditor";
@@ -237,10 +239,11 @@ class Extension {
     if (place === undefined || text === undefined) {
       return;
     }
-    place.editor.replaceSelection?.(part(text));
+    const accepted = part(text);
+    insert(place.editor, accepted);
     const { left } = cursorIn(place);
     const id = this.app.shell.currentWidget?.id;
-    if (part(text) !== text && id !== undefined && /(?:^|\n)[ \t]*$/.test(left)) {
+    if (accepted !== text && id !== undefined && /(?:^|\n)[ \t]*$/.test(left)) {
       this.provider.continue(); // where a line starts, Jupyter makes no request by itself
       this.manager.inline?.invoke(id);
     }
@@ -313,6 +316,20 @@ class StatusItem extends Widget {
     const facts = [summary, status.problem, status.model && `Model: ${status.model}`];
     this.node.title = facts.filter(Boolean).join("\n");
   }
+}
+
+/**
+ * Insert *text* at the cursor, which is after it in the same change. `replaceSelection` moves the cursor afterwards, so
+ * that Jupyter would request a completion for a cursor before the text.
+ */
+function insert(editor: CodeEditor.IEditor, text: string): void {
+  const from = editor.getOffsetAt(editor.getCursorPosition());
+  const view = (editor as Partial<CodeMirrorEditor>).editor;
+  view?.dispatch({
+    changes: { from, insert: text },
+    selection: { anchor: from + text.length },
+    userEvent: "input.complete",
+  });
 }
 
 function withoutIcon(label: string): string {
