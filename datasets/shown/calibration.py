@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,42 +37,6 @@ CONFIDENCES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 """The columns of tables, and the confidences in their rows."""
 
 Floats = NDArray[np.float64]
-
-
-PROBABILITIES = frozenset({"total", "probability", "mean"})
-GENERAL_FEATURES = PROBABILITIES | {
-    *("length", "prose", "several_lines", "beyond_fault", "follows", "occurrences", "new_name"),
-}
-"""The features of an estimate for any model: the others say more about one model than about its text."""
-
-
-def fit_general(recorded: Sequence[Recorded], features: Container[str]) -> ConfidenceEstimate:
-    """The estimate that fits *recorded* by these *features* alone, for models of which nothing is known.
-
-    Its levels stop no decoding early, as models differ in the probabilities of the same text.
-
-    Raises:
-        ValueError: as `fit`.
-    """
-    estimate = fit(with_features(recorded, features))
-    levels = tuple(replace(level, least_total=-math.inf) for level in estimate.levels)
-    return replace(estimate, levels=levels)
-
-
-def with_features(recorded: Sequence[Recorded], names: Container[str]) -> list[Recorded]:
-    """*recorded* with the features *names* alone."""
-
-    def kept(features: Mapping[str, float]) -> dict[str, float]:
-        return {name: value for name, value in features.items() if name in names}
-
-    def limited(candidate: Candidate) -> Candidate:
-        beginning = candidate.beginning
-        opening = None if beginning.opening is None else kept(beginning.opening)
-        return replace(
-            candidate, beginning=replace(beginning, features=kept(beginning.features), opening=opening)
-        )
-
-    return [replace(cursor, candidates=[*map(limited, cursor.candidates)]) for cursor in recorded]
 
 
 def fit(recorded: Sequence[Recorded]) -> ConfidenceEstimate:
