@@ -71,7 +71,7 @@ TEMPLATE = "`"
 
 
 class TemplateModes(ModeStack):
-    """What precedes a byte, its `shape`, and the templates, fields and braces around it, outermost first.
+    """The `shape` before a byte, and the templates, fields and braces around it, outermost first.
 
     An unknown bottom is ordinary code, a template with unknown surroundings, or a field (`${`) in which an
     unknown number of braces is open.
