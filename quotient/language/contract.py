@@ -261,9 +261,12 @@ class ReadToCode(OpenModes):
 
     def tails(self, place: ModeStack, kind: int | None, position: int) -> Iterable[StringTail]:
         """As in `OpenModes`."""
-        for closed, modes in [((), place)] if kind is None else self._after(place, kind):
-            for tail in self._from(modes, position, _Part.LEXEME):
-                yield StringTail(tail.kinds, tail.end, (*place.opened, *closed, *tail.opened))
+        opened = place.opened
+        return [
+            StringTail(tail.kinds, tail.end, (*opened, *closed, *tail.opened))
+            for closed, modes in ([((), place)] if kind is None else self._after(place, kind))
+            for tail in self._from(modes, position, _Part.LEXEME)
+        ]
 
     def _after(self, modes: ModeStack, kind: int) -> Iterable[tuple[tuple[str, ...], ModeStack]]:
         """The stacks after a lexeme of *kind*, each with the modes that it closes below an unknown bottom."""
@@ -275,6 +278,8 @@ class ReadToCode(OpenModes):
 
     def _from(self, modes: ModeStack, position: int, part: _Part) -> list[StringTail]:
         """The ways to read on from *position*; after *part* they are shared by other places. Cached."""
+        if not modes.opened:
+            return [StringTail((), position, ())]
         key = modes, position, part
         if key not in self._read:
             self._read[key] = []  # in case the recursion gets too deep
