@@ -26,7 +26,7 @@ QUIET = {
 MS = 1000
 
 
-def notebook(*cells, language="python"):
+def notebook(*cells, language="python", kernel="python3"):
     """The text of a notebook with code cells."""
     return json.dumps(
         {
@@ -42,7 +42,7 @@ def notebook(*cells, language="python"):
                 for number, source in enumerate(cells)
             ],
             "metadata": {
-                "kernelspec": {"display_name": "Python 3", "language": language, "name": "python3"},
+                "kernelspec": {"display_name": "Python 3", "language": language, "name": kernel},
                 "language_info": {"name": language},
             },
             "nbformat": 4,
