@@ -159,15 +159,6 @@ def test_a_closed_page_ends_its_server(page):
     block_until(lambda: not page.lab.servers())
 
 
-def test_notebook_7(page):
-    page.open("b.ipynb", app="notebooks")
-    page.edit(1)
-    block_until(lambda: any("is ready" in line for line in page.console), lambda: str(page.console))
-    page.press("Alt+\\")
-    assert page.ghost_appears().startswith("orders(")
-    page.screenshot("notebook-7")
-
-
 # With a script
 
 

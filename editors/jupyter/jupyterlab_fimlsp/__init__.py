@@ -1,4 +1,4 @@
-"""Completions of fimlsp in JupyterLab and Notebook 7: the server's extension, and the page's as files."""
+"""Completions of fimlsp in JupyterLab: the server's extension, and the page's as files."""
 
 from __future__ import annotations
 
