@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fimlsp.lsp_server.messages import Pending, Recent, Substitution
-from fimlsp.models.prompts.incremental_tokenizer import common_prefix_length
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.editor_policy import rests_after
 
@@ -203,9 +202,9 @@ def substitutions(change: _Change) -> Iterator[Substitution]:
 
 
 def _substitution(old: bytes, new: bytes) -> Iterator[Substitution]:
-    start = common_prefix_length(old, new)
+    start = _common_length(old, new)
     most = min(len(old), len(new)) - start
-    same = common_prefix_length(old[::-1][:most], new[::-1][:most])
+    same = _common_length(old[::-1][:most], new[::-1][:most])
     while start and any(_is_in_word(line, start) for line in (old, new)):
         start -= 1
     while same and any(_is_in_word(line, len(line) - same) for line in (old, new)):
@@ -298,7 +297,19 @@ def _places(known: Substitution) -> Iterator[Substitution]:
 
 def _in_common(place: Substitution, before: bytes, after: bytes) -> int:
     """The number of bytes that *before* and *after* the cursor have in common with *place*."""
-    left = common_prefix_length(before[::-1], place.before[::-1])
-    right = common_prefix_length(after, place.after)
+    left = _common_length(before[::-1], place.before[::-1])
+    right = _common_length(after, place.after)
     same_parts = (before.split()[:1] == place.before.split()[:1]) + (after == place.after)
     return left and left + right + SAME_PART * same_parts
+
+
+def _common_length(one: bytes, other: bytes) -> int:
+    """The length of the common prefix of two lines. O(n)."""
+    known, most = 0, min(len(one), len(other))
+    while known < most:
+        tried = (known + most + 1) // 2
+        if one[known:tried] == other[known:tried]:
+            known = tried
+        else:
+            most = tried - 1
+    return known

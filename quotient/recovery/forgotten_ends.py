@@ -36,11 +36,13 @@ def may_be_forgotten(document: ContextDocument, connected: State | None, start: 
     if _lacks_separator(document, context, line_start, start):
         return True
     is_in_lexeme = first < line_start
+    line_end = document.transitions.lines.end_of_stretch(document.data, end)
     if connected is not None and connected.complete:
-        return is_in_lexeme and lexemes(document.tables.lexical, document.data, first, line_start).joined
+        is_used = bool(document.data[end:line_end].strip())  # the code there is the rest of a joined line
+        joined = is_in_lexeme and lexemes(document.tables.lexical, document.data, first, line_start).joined
+        return joined and not is_used
     if is_in_lexeme:
         return True
-    line_end = document.transitions.lines.end_of_stretch(document.data, end)
     if line_start < start:  # else the column of a statement there is still open
         own = cursor_line(document.tables, document.data[line_start:start], document.data[end:line_end])
         block = _unfinished(context, _column_of(document, line_start, start))

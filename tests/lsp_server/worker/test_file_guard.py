@@ -38,11 +38,12 @@ def test_only_what_the_workspace_allows_is_read(tmp_path):
             guard.check("open", (str(inside / name), "rb", os.O_RDONLY))
 
 
-def test_only_the_workspace_is_listed(tmp_path):
+def test_only_the_workspace_is_listed(tmp_path, monkeypatch):
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     write(inside, {"package/a.py": ""})
     write(outside, {"c.py": ""})
     (inside / "link").symlink_to(outside)
+    monkeypatch.chdir(outside)
     guard = guard_of(inside)
     library = Path(os.__file__).parent
     for folder in (inside, inside / "package", bytes(inside), library, library / "json"):

@@ -42,6 +42,7 @@ WHOLE = (
         "<|>'\n",
     ),
     *("try:\n  a\n<|>\nx\n", "<|>  b\n", "f'{<|>"),
+    *("x = a or\\\n <|>  b\n", "if a and\\\n  <|>  b:\n  c\n"),
 )
 BOTH = {
     # left<|>right: a middle that makes it valid and does more than finish its line; one that only finishes it
