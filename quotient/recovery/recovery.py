@@ -6,7 +6,7 @@ line is read between them, in the first of several ways that connects and fits t
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.quotient.contexts.document import ContextDocument
@@ -186,7 +186,8 @@ class Recovery:
         """The first state of the middles for `data[start:end]` in the repaired text, and its repairs.
 
         If the text *connects* as it stands, the cheapest middle has to finish the cursor's line and no more.
-        If it does not, and the nearest reading is in doubt, such a reading is possible as well.
+        If it does not, and the nearest reading is in doubt, such a reading is possible as well. Text that is
+        only missing at the cursor is not assumed: the middle writes it, and leaves a valid file.
         """
         if not self.applies:
             return None, ()
@@ -196,8 +197,24 @@ class Recovery:
         nearest = None if connects else self._choice.choose(line_end, options)
         if nearest is not None and nearest.is_sure:
             return nearest.state, tuple(nearest.text.repairs)
-        ways = [way for way in (nearest, self._choice.choose_finishing(options)) if way is not None]
+        finishing = self._choice.choose_finishing(options)
+        if connects and finishing is not None and _inserts_at(finishing.text.repairs, document.data, end):
+            return None, ()
+        ways = [way for way in (nearest, finishing) if way is not None]
         return either(*(way.state for way in ways)), tuple(ways[-1].text.repairs) if ways else ()
+
+
+def _inserts_at(repairs: Iterable[TextRepair], data: bytes, cursor_end: int) -> bool:
+    """True if one of *repairs* only adds text to *data*, directly after the cursor."""
+    last = cursor_end
+    while data[last : last + 1] in (b" ", b"\t"):
+        last += 1
+    return any(
+        cursor_end <= repair.start <= last
+        and len(repair.replacement) > repair.end - repair.start
+        and repair.replacement.endswith(data[repair.start : repair.end])
+        for repair in repairs
+    )
 
 
 def _lost_string_start(assumed: AssumedText, document: ContextDocument, cursor: int) -> Edits:

@@ -42,13 +42,13 @@ WHOLE = (
         "<|>'\n",
     ),
     *("try:\n  a\n<|>\nx\n", "<|>  b\n", "f'{<|>"),
+    *("def f(<|>:\n  pass\n", "def f(<|> :\n  pass\n", "x = g(a, h(b, <|>)\ny\n"),  # the middle closes it
     *("x = a or\\\n <|>  b\n", "if a and\\\n  <|>  b:\n  c\n"),
 )
 BOTH = {
     # left<|>right: a middle that makes it valid and does more than finish its line; one that only finishes it
     "x = <|>)\n": ("(1", "1"),
     "if a:\n  <|>\n b\n": ("x\nif c:", "x"),
-    "def f(<|>:\n  pass\n": ("a)", "a"),
     "x = f(<|>, b\ny\n": ("a); (0", "a"),
     "if <|> > 1\n  y\n": ("a: 0 ", "a"),
     "x = [\n  <|>\n  b,\ny = 1\n": ("]; (", "a,"),
