@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  LANGUAGES,
   debounceOf,
   installFromOf,
   interpreterOf,
@@ -91,7 +92,7 @@ test("documents are selected by their language, and where VS Code has no such la
     ...OWN_GRAMMARS.languages.flatMap((language) => schemes.map((scheme) => ({ language, scheme }))),
     { language: "plaintext", scheme: "file", pattern: "**/*.query" }, // calc is not in languages
   ]);
-  assert.equal(selectorOf(settings({})).length, 15);
+  assert.equal(selectorOf(settings({})).length, LANGUAGES.length * schemes.length);
 });
 
 test("grammars that are no object select nothing", () => {
