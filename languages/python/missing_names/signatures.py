@@ -41,9 +41,12 @@ def signatures_in(code: bytes) -> Mapping[bytes, Sequence[Required]]:
     signatures = defaultdict[bytes, list[Required]](list)
     classes = [*_ANY_CLASS.finditer(code)]
     number = 0
-    for definition in _ANY.finditer(code):
+    definitions = [*_ANY.finditer(code)]
+    starts = [0, *(definition.start() for definition in definitions), len(code)]
+    for place, definition in enumerate(definitions):
         is_method = bool(definition[1])
-        required = _required(code, definition, is_method=is_method)
+        around = range(starts[place], starts[place + 2])
+        required = _required(code, definition, around, is_method=is_method)
         if is_method and definition[2] == INITIALIZER:
             while number + 1 < len(classes) and classes[number + 1].start() < definition.start():
                 number += 1
@@ -72,7 +75,7 @@ def required_parameters(code: bytes, callee: bytes) -> Required | None:
     if not found:
         return None
     is_one = len(found) == 1 and bool(found[0][1]) == is_method
-    return _required(code, found[0], is_method=is_method) if is_one else ()
+    return _required(code, found[0], range(len(code)), is_method=is_method) if is_one else ()
 
 
 def positional_parameters(definition: bytes) -> list[Parameter]:
@@ -100,10 +103,12 @@ def end_of_bracket(text: bytes, start: int) -> int:
     return len(text)
 
 
-def _required(code: bytes, definition: re.Match[bytes], *, is_method: bool) -> Required:
+def _required(code: bytes, definition: re.Match[bytes], around: range, *, is_method: bool) -> Required:
+    """The required parameters of a *definition*; *around* is from the one before it to the one after."""
     start = definition.start()
-    is_bound = is_method and not _STATIC.search(code[max(0, start - LONGEST_HEADER) : start])
-    parameters = positional_parameters(code[start : start + LONGEST_HEADER])
+    above = code[max(around.start, start - LONGEST_HEADER) : start]
+    is_bound = is_method and not _STATIC.search(above)
+    parameters = positional_parameters(code[start : min(start + LONGEST_HEADER, around.stop)])
     return tuple(parameter.name for parameter in parameters[is_bound:] if parameter.is_required)
 
 

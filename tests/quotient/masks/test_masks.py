@@ -199,7 +199,7 @@ def test_an_empty_vocabulary_has_an_empty_mask():
     assert bits(start.mask(Vocabulary([None, None]))) == set()
 
 
-@pytest.mark.parametrize(("most", "is_replaced"), [(300_000, True), (800_000, False)])
+@pytest.mark.parametrize(("most", "is_replaced"), [(250_000, True), (800_000, False)])
 def test_the_store_drops_the_least_recently_used_tables_or_all_if_these_are_lexer_states(
     most, is_replaced, monkeypatch
 ):
