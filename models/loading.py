@@ -290,7 +290,7 @@ def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
 
 
 def _estimates_of(identity: str) -> Path:
-    """The folder of the estimate of a model without a folder; one that does not exist if there is no home."""
+    """The folder in the cache with the estimate of a model that has no folder; it may not exist."""
     try:
         cache = cache_folder()
     except RuntimeError:

@@ -53,14 +53,15 @@ def to_completion(
 ) -> Completion:
     """The completion with the middles *written* under the constraint *start*; there is at least one.
 
-    *policy* is that of the language. Texts with faults, also by *types*, and those that bring *deleted* ones
-    back, come last.
+    *policy* is that of the language. A text that cannot join the line after the cursor is left out. Texts
+    with other faults, also by *types*, and those that bring *deleted* ones back, come last.
     """
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
     joined = [flawless_part(left, text, right, start, policy) for text in nonblank]
     texts = [without_repetition(left, text, right, start, policy) for text in joined]
-    formed = [in_document_form(left, text, right, start) for text in texts if text]
+    joining = [text for text in texts if text and policy.first_joining_fault(left, text, right) != 0]
+    formed = [in_document_form(left, text, right, start) for text in joining]
     kept = _flawless_first(left, formed, right, policy, deleted, types)
     reason = None
     if not whole:

@@ -22,6 +22,7 @@ LINE_END = b"\n"
 CLOSERS = b")]}'\""
 LAST_LINES_BYTES = 2000
 
+_IN_WORD = re.compile(rb"[\w\s\x80-\xff]")
 TEXT_IN_LINE = re.compile(rb"[^\S\r\n]*\S")
 """Matches text before the next line end."""
 
@@ -82,7 +83,8 @@ class LineRule:
         """*middle* with one more *token*, whose bytes are *text*, cut at the line end where it is to stop.
 
         None if the constraint refuses the token. If the middle is complete at that line end, the rest of the
-        token need not fit. An incomplete line that is to end gets its shortest completion.
+        token need not fit. An incomplete line that is to end gets its shortest completion. A token whose end
+        repeats the text after the cursor, as `):` before a colon, is cut there if that completes the middle.
         """
         ends = self._line_ends(middle, text) if LINE_END in text else []
         for end, _ in ends[:1]:
@@ -90,6 +92,12 @@ class LineRule:
             if line is not None and line.complete:
                 return Continuation(line, "lines")
         following = middle.extended(text, token, log_probability)
+        starts = self._starts_of_repetition(text)
+        if starts and (following is None or not following.complete):
+            for end in starts:
+                before = middle.extended(text[:end], token, log_probability)
+                if before is not None and before.complete:
+                    return Continuation(before, "follows")
         if following is None:
             return None
         for end, surplus in ends:
@@ -108,6 +116,17 @@ class LineRule:
         refused = (text or b"").rstrip()
         is_first = self.settings.stop_rule == "first"
         return is_first and refused.strip() != b"" and self.settings.follows.startswith(refused)
+
+    def _starts_of_repetition(self, text: bytes) -> list[int]:
+        """Offsets in *text*, between words, from which on it repeats the text that follows in the line."""
+        follows = self.settings.follows
+        if self.settings.stop_rule != "first" or not follows:
+            return []
+        return [
+            start
+            for start in range(1, len(text))
+            if follows.startswith(text[start:]) and not _IN_WORD.match(text[start : start + 1])
+        ]
 
     def leaves_line(self, middle: PartialMiddle) -> bool:
         """True if *middle* has a line end although none is wanted."""

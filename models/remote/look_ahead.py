@@ -33,7 +33,7 @@ class RemoteModel:
 
     Attributes:
         name: name of the model, for people.
-        kind: kind of the server, for instance `llama-server`, and what is approximate about it.
+        kind: kind of the server, for instance `llama-server`, with a remark if it is approximate.
         device: where the model runs.
         network: predicts tokens, through the server.
         vocabulary: token ids and their bytes.

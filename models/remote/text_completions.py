@@ -151,7 +151,7 @@ def open_texts(
         if own is not None or form.writes_markers:
             raise
         raise ServerError(
-            f"{error} The name of {name} tells no family, so the text after the cursor was sent as suffix. "
+            f"{error} The name of {name} shows no family, so the text after the cursor was sent as suffix. "
             f"If the server refuses that, set the option family."
         ) from error
 

@@ -88,12 +88,17 @@ class EditorPolicy:
         return min((cut for cut in cuts if cut is not None), default=None)
 
     def first_joining_fault(self, left: bytes, text: bytes, right: bytes) -> int | None:
-        """As `first_issue`, for the line that *text* makes with *right*: it says nothing twice."""
+        """As `first_issue`, for the line that *text* makes with *right*.
+
+        It says nothing twice, and comments out no code.
+        """
         line = JoinedLine.of(left, text, right)
+        mark = b"" if self.comment is None or self.comment.end else self.comment.begin.encode()
         cuts = (
             line.cut_in_word(lambda word: word in self.known_names or is_word_of(word, left, right)),
             line.cut_before_access(self.access, lambda: self.ends_in_code(left + text[: line.start])),
             line.cut_repetition(self.only_closes),
+            line.cut_comment(mark, lambda end: self.ends_in_code(left + text[: line.start + end])),
         )
         return min((line.start + cut for cut in cuts if cut is not None), default=None)
 

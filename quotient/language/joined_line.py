@@ -1,4 +1,6 @@
-"""The line that a suggestion makes with the text on both sides of the cursor: nothing in it may be doubled.
+"""The line that a suggestion makes with the text on both sides of the cursor.
+
+Nothing in it may be doubled, and no code of it may become a comment.
 
 The token at the end of the suggestion is read again with the text that touches it. Within a word only a
 known word may result. Directly before a call, an index or an attribute only a name may stand.
@@ -88,6 +90,19 @@ class JoinedLine:
             if is_said and not all(may_repeat for _, may_repeat in pieces[number:]):
                 return start
         return None
+
+    def cut_comment(self, mark: bytes, in_code: Callable[[int], bool]) -> int | None:
+        """The length of the text before a comment that takes in the code after it; None without one.
+
+        *mark* starts comments that go on to the end of the line; empty if there are none. *in_code* is True
+        for a length of the text that ends outside of strings and comments.
+        """
+        if not mark or not self.rest.strip() or self.rest.lstrip().startswith(mark):
+            return None
+        at = self.text.find(mark, _last_line(self.text))
+        while at >= 0 and not (in_code(at) and not in_code(at + len(mark))):
+            at = self.text.find(mark, at + 1)
+        return at if at >= 0 else None
 
     def _starts_with(self, rest: bytes, only_closes: Callable[[bytes], bool]) -> bool:
         """True if the text starts with all of *rest* but the signs at its end that close something."""

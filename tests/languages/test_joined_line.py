@@ -101,16 +101,28 @@ SAID_AGAIN = [
 ]
 
 
+COMMENTED_OUT = [
+    (("python",), "x = f(<|a)  ¦# b|>, c)\n"),
+    (("python",), "x = <|a  # b|>\n"),
+    (("python",), "x = <|a  # b|>  # c\n"),
+    (("python",), "x = <|'#' + |>b\n"),
+    (("python",), "x = f(<|'#'  ¦# d|>, c)\n"),
+    (("python",), "<|# x\ny = |>b\n"),
+    (("lua",), "x = <|a ¦-- b|> + c\n"),
+    (("go",), "x := <|a ¦// b|> + c\n"),
+]
+
+
 def in_each_language(cases):
     return [(name, marked) for names, marked in cases for name in names]
 
 
 @pytest.mark.parametrize(
     ("name", "marked"),
-    in_each_language([*WITHIN_A_WORD, *BEFORE_A_WORD, *BEFORE_ACCESS, *SAID_AGAIN]),
+    in_each_language([*WITHIN_A_WORD, *BEFORE_A_WORD, *BEFORE_ACCESS, *SAID_AGAIN, *COMMENTED_OUT]),
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_the_joined_line_says_nothing_twice(name, marked, line_end):
+def test_the_joined_line_says_nothing_twice_and_comments_out_no_code(name, marked, line_end):
     left, rest = marked.replace("\n", line_end).split("<|")
     text, right = rest.split("|>")
     at = text.find("¦")

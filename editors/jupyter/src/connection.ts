@@ -16,10 +16,10 @@ import {
 import { STATUS, type Status } from "../../../vscode-extension/src/status";
 import type { Link } from "./documents";
 
-/** What is needed of a WebSocket. */
+/** The needed part of a WebSocket. */
 export type Socket = Pick<WebSocket, "onopen" | "onmessage" | "onclose" | "send" | "close">;
 
-/** What the page does with the server. */
+/** The page's use of the server. */
 export interface Page {
   /** The parameters of `initialize`. */
   parameters(): object;

@@ -19,10 +19,10 @@ import type { Place, Tracking } from "./tracking";
 const INVOKED_BY_USER = 0;
 const [INVOKED, AUTOMATIC] = [1, 2];
 
-/** What the inline completer shows if no setting says otherwise: all, within a line as well. */
+/** The default of the inline completer's settings: all is shown, within a line as well. */
 const DEFAULTS = { enabled: true, autoFillInMiddle: true, debouncerDelay: 0, timeout: 30_000 };
 
-/** What the provider needs of the page. */
+/** The parts of the page that the provider needs. */
 export interface Surroundings {
   /** The shortest pause before an automatic request, in milliseconds. */
   pause(): number;

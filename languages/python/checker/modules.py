@@ -95,7 +95,7 @@ class ModuleCopies:
     _listed: dict[Path, frozenset[str]] = field(default_factory=dict)
 
     def update(self, document: Name, imports: Sequence[Name]) -> list[Change]:
-        """Copy the modules behind *imports* of the module *document*; the changes of the folder.
+        """Copy the modules that the *imports* of the module *document* name; the changes of the folder.
 
         About 0.1 ms for a module that has not changed.
         """

@@ -106,6 +106,23 @@ def test_what_follows_already_is_not_written_again_but_ends_the_middle(steps, te
     check(steps, text, "follows", follows=follows, rejected=1)
 
 
+@pytest.mark.parametrize(
+    ("steps", "text", "follows", "start"),
+    [
+        ([[b"a"], [b"):"]], b"a)", b": b", b"("),  # the whole token is possible too
+        ([[b"a"], [b"))"]], b"a)", b")", b"("),  # it is refused
+    ],
+)
+def test_a_token_that_ends_with_what_follows_is_cut_there(steps, text, follows, start):
+    check(steps, text, "follows", follows=follows, start=start)
+
+
+def test_a_token_is_cut_between_words_only_and_only_where_the_middle_is_complete():
+    check([[b"a:b"], [b";"], [END]], b"a:b;", "end", follows=b"b c")
+    check([[b"a:("], [b");"], [END]], b"a:();", "end", follows=b"( c")
+    check([[b"a):"], [b";"], [END]], b"a):;", "end", follows=b": c", start=b"(", stop_rule="last")
+
+
 def test_other_refused_text_ends_no_middle():
     check([[b"a"], [b"))", b"b"], [END]], b"ab", "end", follows=b")", rejected=1)
     check([[b"a"], [b")", b"b"], [END]], b"ab", "end", follows=b"", rejected=1)

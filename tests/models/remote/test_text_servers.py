@@ -182,7 +182,7 @@ def test_advice_fits_the_server(server, status, message, told):
 @pytest.mark.parametrize("server", ["unknown"], indirect=True)
 def test_a_server_without_suffix_needs_a_family(server):
     server.posts = {"/v1/completions": lambda *_: (400, ['{"error": {"message": "unknown key suffix"}}'])}
-    with pytest.raises(ServerError, match=r"tells no family.* option family"):
+    with pytest.raises(ServerError, match=r"shows no family.* option family"):
         load_model(server.address)
 
 
