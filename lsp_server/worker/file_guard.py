@@ -17,10 +17,10 @@ from pathlib import Path
 
 from fimlsp.languages.python.analysis.process import serve
 from fimlsp.languages.python.analysis.questions import Question
-from fimlsp.languages.python.helper_process import command_of
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lsp_server.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
 from fimlsp.processes.confinement import forbid_effects
+from fimlsp.processes.helper import command_of
 
 GUARDED_COMMAND = command_of("fimlsp.lsp_server.worker.file_guard", "main")
 

@@ -14,6 +14,7 @@ from fimlsp.datasets.programs.sandbox import missing_layers
 from fimlsp.processes import bounded as bounded_module
 from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
 from fimlsp.processes.confinement import LANDLOCK
+from fimlsp.processes.helper import command_of
 
 from ..lsp_server.waiting import block_until
 
@@ -95,8 +96,8 @@ sys.platform = "win32"
 
 def test_on_windows_the_clock_counts(monkeypatch):
     """There are no timers of processor time, no limits and no priorities."""
-    *python, code = bounded_module.COMMAND
-    monkeypatch.setattr(bounded_module, "COMMAND", (*python, WITHOUT + code))
+    *python, code = command_of("fimlsp.processes.bounded", "main")
+    monkeypatch.setattr(bounded_module, "command_of", lambda *_: (*python, WITHOUT + code))
     bounded = BoundedProcess(eval, Bounds(seconds=0.001, clock=2.0))
     assert bounded.ask("sum(range(1_000_000))") > 0
     with pytest.raises(BoundExceededError, match=r"takes more than 2 s"):

@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import Condition, Thread
 
 from fimlsp.languages.python.analysis.questions import MOST_BYTES, Done, Finding, LookUpStarted, NamesCursor
-from fimlsp.languages.python.helper_process import HelperEndedError, HelperProcess, command_of
 from fimlsp.languages.python.names.known_names import KnownNames, NameQuery, NameSet
+from fimlsp.processes.helper import HelperEndedError, HelperProcess, command_of
 
 PROCESS_COMMAND = command_of("fimlsp.languages.python.analysis.process", "serve")
 

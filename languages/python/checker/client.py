@@ -15,7 +15,7 @@ from threading import Condition, Thread
 
 from fimlsp.languages.python.checker.faults import TypeFault
 from fimlsp.languages.python.checker.process import MOST_BYTES, CheckedPlace, CheckQuestion
-from fimlsp.languages.python.helper_process import HelperEndedError, HelperProcess
+from fimlsp.processes.helper import HelperEndedError, HelperProcess
 
 OpenTexts = Mapping[Path, bytes]
 """The texts of the open documents by their paths."""

@@ -18,7 +18,6 @@ import json
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -29,13 +28,7 @@ from typing import BinaryIO, cast
 
 from fimlsp.errors import UserError
 from fimlsp.processes.confinement import forbid_effects
-
-COMMAND = (
-    sys.executable,
-    "-c",
-    "import sys; sys.path = [p for p in sys.path if p]; "
-    "from fimlsp.processes.bounded import main; main(*sys.argv[1:])",
-)
+from fimlsp.processes.helper import HelperEndedError, HelperProcess, command_of
 
 IDLE_S = 5.0
 """Seconds without a question after which the process ends."""
@@ -76,10 +69,11 @@ class BoundedProcess:
     """
 
     def __init__(self, function: Callable[..., object], bounds: Bounds) -> None:
-        self._function = f"{function.__module__}:{function.__qualname__}"
+        name = f"{function.__module__}:{function.__qualname__}"
+        command = [*command_of(__name__, "main"), name, json.dumps(asdict(bounds))]
+        self._process = HelperProcess(command, {**os.environ, **_ONE_THREAD})
         self._bounds = bounds
         self._lock = Lock()
-        self._process: subprocess.Popen[bytes] | None = None
         self._ending: Timer | None = None
 
     def ask(self, question: object) -> object:
@@ -103,47 +97,16 @@ class BoundedProcess:
         """End the process; a question under way is answered first."""
         with self._lock:
             self._stop_timer()
-            self._end()
+            self._process.end()
 
     def _answer(self, question: object) -> tuple[bool, object]:
         started = time.monotonic()
         try:
-            process = self._running()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            pickle.dump(question, process.stdin)
-            process.stdin.flush()
-            return cast("tuple[bool, object]", pickle.load(process.stdout))
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            status = self._end()
-            seconds = time.monotonic() - started
-            raise BoundExceededError(self._describe(status, seconds)) from error
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self._end()
-            arguments = [self._function, json.dumps(asdict(self._bounds))]
-            self._process = subprocess.Popen(
-                [*COMMAND, *arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, **_ONE_THREAD},
-            )
-        return self._process
-
-    def _end(self) -> int:
-        """End the process, if there is one; its exit status."""
-        process, self._process = self._process, None
-        if process is None:
-            return 0
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):
-                cast("BinaryIO", pipe).close()
-        try:
-            return process.wait(1)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
+            self._process.send(question)
+            return cast("tuple[bool, object]", self._process.receive())
+        except HelperEndedError as error:
+            status = self._process.end()
+            raise BoundExceededError(self._describe(status, time.monotonic() - started)) from error
 
     def _stop_timer(self) -> None:
         if self._ending is not None:
@@ -163,8 +126,12 @@ class BoundedProcess:
 _NO_MEMORY = 3
 
 
-def main(function: str, bounds: str) -> None:
-    """Answer the questions of standard input by *function*, within *bounds*, until there are no more."""
+def main() -> None:
+    """Answer the questions of standard input by a function, within bounds, until there are no more.
+
+    The arguments of the command are the name of the function and the bounds.
+    """
+    function, bounds = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = claim_pipes()
     limits = Bounds(**json.loads(bounds))

@@ -15,7 +15,7 @@ from fimlsp.languages.python.checker.client import Checker
 from fimlsp.languages.python.checker.faults import LONGEST_WORDS, in_words
 from fimlsp.languages.python.checker.process import CheckedPlace, CheckQuestion, TypeChecker
 from fimlsp.languages.python.checker.ty_server import TyError
-from fimlsp.languages.python.helper_process import command_of
+from fimlsp.processes.helper import command_of
 
 WAIT_S = 60.0
 

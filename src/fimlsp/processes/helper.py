@@ -1,4 +1,4 @@
-"""Processes of our own that answer questions about code: both ends of their pipes, restarts and limits.
+"""A process of our own that answers questions: its pipes, and its restarts.
 
 Questions and answers are pickled, as both ends are the same program.
 """
@@ -8,14 +8,18 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import BinaryIO, cast
 
 LONGEST_PAUSE_S = 60.0
 """Most seconds between the end of a process and the start of the next."""
 
+GRACE_S = 1.0
+"""Seconds for a process to end after its pipes."""
+
 PATIENCE_S = 5.0
-"""Seconds for a process to tidy up before it is killed."""
+"""Seconds for a process to tidy up, if it is told to end, before it is killed."""
 
 
 class HelperEndedError(Exception):
@@ -23,10 +27,14 @@ class HelperEndedError(Exception):
 
 
 class HelperProcess:
-    """A process that *command* starts with the first question, and again after it has ended."""
+    """A process that *command* starts with the first question, and again after it has ended.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    *environment* is that of the process; None: this one.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self._command = command
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self.failures = 0
 
@@ -68,18 +76,19 @@ class HelperProcess:
             raise HelperEndedError from error
         return answer
 
-    def end(self) -> None:
-        """End the process, and wait until it has tidied up."""
+    def end(self) -> int:
+        """End the process, wait until it has tidied up, and return its exit status; 0 if there is none."""
         process, self._process = self._process, None
         if process is None:
-            return
-        process.terminate()
-        with suppress(OSError, ValueError):
-            try:
-                process.communicate(timeout=PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
+            return 0
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                cast("BinaryIO", pipe).close()
+        for seconds, end in ((GRACE_S, process.terminate), (PATIENCE_S, process.kill)):
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(seconds)
+            end()
+        return process.wait()
 
     def kill(self) -> None:
         """End the process without waiting, from any thread."""
@@ -90,7 +99,9 @@ class HelperProcess:
         if self._process is not None and self._process.poll() is not None:
             self.end()
         if self._process is None:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment
+            )
         return self._process
 
 
