@@ -51,6 +51,7 @@ async def test_a_model_that_cannot_be_loaded(start_editor):
     told = "there is no model missing. Until then the bundled model is used."
     await editor.until_status("idle", told)
     await editor.until_logged("there is no model missing")
+    await editor.until(lambda: editor.client.messages)
     assert [message.message for message in editor.client.messages] == [told]
     editor.open("")
     assert await editor.suggestion() == "scripted v1 '' ''"
