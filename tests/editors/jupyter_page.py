@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from uuid import uuid4
 
 from ..lsp_server.waiting import HANG_GUARD_S, block_until
 
@@ -145,7 +146,7 @@ class Lab:
 
 
 class Page:
-    """A tab of the browser with JupyterLab, or with Notebook 7."""
+    """A tab of the browser with JupyterLab. Methods `expect_…` wait for what they name, and fail without it."""
 
     def __init__(self, browser, lab):
         self.lab = lab
@@ -154,29 +155,27 @@ class Page:
         self.console = []
         self.tab.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
         self.tab.on("pageerror", lambda error: self.console.append(f"uncaught: {error}"))
+        lost = self.tab.get_by_role("dialog", name="Server Connection Error")  # JupyterLab's own, at any time
+        self.tab.add_locator_handler(lost, lambda dialog: dialog.get_by_role("button").last.click())
 
-    def open(self, name, app="lab/tree"):
-        """Open a file, and wait until the server and the kernel are there."""
-        self.tab.goto(self.lab.address(f"{app}/{name}"))
-        if app == "lab/tree":
-            self.status_is(("Ready", "No suggestion", "Suggestion shown"))
+    def open(self, name):
+        """Open a file in a workspace of its own, without the tabs of other pages, and wait for the server."""
+        self.tab.goto(self.lab.address(f"lab/workspaces/{uuid4().hex}/tree/{name}"))
+        self.tab.locator(CURRENT_TAB, has_text=name).wait_for()
+        self.expect_status("Ready")
 
     def open_beside(self, name):
         """Open another file in the same page."""
         self.tab.locator(".jp-DirListing-item", has_text=name).dblclick()
-        self.tab.locator(".lm-TabBar-tab.jp-mod-current", has_text=name).wait_for()
-
-    def reload(self):
-        self.tab.reload()
-        self.status_is(("Ready",))
+        self.tab.locator(CURRENT_TAB, has_text=name).wait_for()
 
     def status(self):
         item = self.tab.locator("#fimlsp-status")
         return item.inner_text() if item.count() else ""
 
-    def status_is(self, beginnings):
+    def expect_status(self, *beginnings):
         block_until(
-            lambda: self.status().removeprefix("fimlsp: ").startswith(tuple(beginnings)),
+            lambda: self.status().removeprefix("fimlsp: ").startswith(beginnings),
             lambda: f"{self.status()!r}, {self.console[-5:]}, {self.lab.log()}",
         )
 
@@ -210,7 +209,7 @@ class Page:
     def ghost(self):
         return self.tab.evaluate(READ_GHOST)
 
-    def ghost_is(self, expected):
+    def expect_ghost(self, expected):
         block_until(
             lambda: self.ghost() == expected,
             lambda: f"{self.ghost()!r}, {self.status()!r}, {self.texts()}, {self.console[-5:]}",
@@ -220,7 +219,7 @@ class Page:
         block_until(self.ghost, lambda: f"{self.status()!r}, {self.texts()}, {self.console[-5:]}")
         return self.ghost()
 
-    def text_is(self, number, expected):
+    def expect_text(self, number, expected):
         block_until(lambda: self.text(number) == expected, lambda: repr(self.text(number)))
 
     def output(self, number):
@@ -233,6 +232,7 @@ class Page:
         self.tab.screenshot(path=folder / f"jupyter-{name}.png")
 
 
+CURRENT_TAB = ".lm-TabBar-tab.jp-mod-current"
 READ_CELL = """number => {
   const cell = document.querySelectorAll('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell')[number];
   return [...cell.querySelectorAll('.cm-line')].map(line => {
