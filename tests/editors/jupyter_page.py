@@ -146,7 +146,7 @@ class Lab:
 
 
 class Page:
-    """A tab of the browser with JupyterLab. Methods `expect_…` wait for what they name, and fail without it."""
+    """A tab of the browser with JupyterLab. Methods `expect_…` wait for a state, and fail without it."""
 
     def __init__(self, browser, lab):
         self.lab = lab
