@@ -75,12 +75,7 @@ class Analysis:
             return
         line = self._line(file, cursor)
         missed = tuple(self._files[file].missed)
-        now = time.monotonic()
-        queries = tuple(
-            query
-            for query in cursor.queries(missed)
-            if query not in line.sent and self._retry_at.get((cursor.path, query), 0.0) <= now
-        )
+        queries = self._due(cursor, (query for query in cursor.queries(missed) if query not in line.sent))
         if not queries:
             return
         line.is_done = False
@@ -166,8 +161,16 @@ class Analysis:
             else:
                 self._process.end()
                 self._process.failures += 1
+                line.sent.difference_update(queries)
             with self._changed:
                 self._is_busy = False
+                if (
+                    self._process.failures == 1
+                    and self._next is None
+                    and (rest := self._due(cursor, queries))
+                ):
+                    self._next = cursor, rest, line
+                    continue
                 callbacks, self._callbacks = self._callbacks, []
                 self._changed.notify_all()
             for callback in callbacks:
@@ -191,6 +194,11 @@ class Analysis:
         finally:
             self._postpone(cursor, started)
         return True
+
+    def _due(self, cursor: NamesCursor, queries: Iterable[NameQuery]) -> tuple[NameQuery, ...]:
+        """Those of *queries* that did not fail a moment ago."""
+        now = time.monotonic()
+        return tuple(query for query in queries if self._retry_at.get((cursor.path, query), 0.0) <= now)
 
     def _postpone(self, cursor: NamesCursor, failed: Iterable[NameQuery]) -> None:
         """Do not send *failed* queries again for `RETRY_S`."""
