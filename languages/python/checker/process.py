@@ -5,14 +5,16 @@ It holds ty and its folder, and ends both with itself. A client starts it again 
 
 from __future__ import annotations
 
+import os
 import pickle
+import shutil
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
 
 from fimlsp.languages.python.checker.faults import TypeFault, first_fault
@@ -27,6 +29,9 @@ from fimlsp.languages.python.checker.modules import (
 )
 from fimlsp.languages.python.checker.ty_server import Diagnostic, TyError, TyServer
 from fimlsp.processes.bounded import claim_pipes, limit_memory
+
+PREFIX = "fimlsp-types-"
+"""The start of the names of temporary folders, before the number of the process."""
 
 MOST_BYTES = 300_000
 """The largest file that is checked."""
@@ -148,7 +153,7 @@ class TypeChecker:
         key = roots, place.folders, place.excluded, place.version
         if self._project is None or self._project.key != key:
             self.end()
-            scratch = TemporaryDirectory(prefix="fimlsp-types-", ignore_cleanup_errors=True)
+            scratch = TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True)
             try:
                 ty = TyServer(self.program, Path(scratch.name).resolve(), place.version)
             except BaseException:
@@ -189,11 +194,33 @@ def serve(program: str, reader: Reader) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the folder is removed
     limit_memory(LARGEST_BYTES)
+    remove_abandoned(Path(gettempdir()))
     checker = TypeChecker(program, reader)
     try:
         _answer_all(checker, source, sink)
     finally:
         checker.end()
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Remove the temporary folders in *parent* of processes that were killed."""
+    for folder in parent.glob(f"{PREFIX}*-*"):
+        number = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if number.isdecimal() and not _is_running(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    """True unless it is certain that there is no such *process*."""
+    if os.name != "posix":
+        return True  # there the signal 0 would end it
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _answer_all(checker: TypeChecker, source: BinaryIO, sink: BinaryIO) -> None:

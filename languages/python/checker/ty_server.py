@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from fimlsp.languages.python.checker.modules import Change
+from fimlsp.processes.confinement import confined
 
 MOST_S = 3.0
 """Processor seconds after which a question ends the process; seconds where the system reports no others."""
@@ -50,8 +51,8 @@ class TyServer:
     Its modules are in `modules`, an empty folder below it.
 
     Raises:
-        OSError: the program is not there or does not start.
-        TyError: it ends at once.
+        OSError: no process starts.
+        TyError: the program is not there, or ends at once.
     """
 
     def __init__(self, program: str, folder: Path, version: tuple[int, int]) -> None:
@@ -62,7 +63,7 @@ class TyServer:
         self._open: Path | None = None
         self._started: float | None = None
         self._process = subprocess.Popen(
-            [program, "server"],
+            confined([program, "server"], str(folder)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -140,16 +140,36 @@ def restrict_files(work: str, executable: str | None) -> bool:
     return _restrict(rights | ({} if executable is None else {executable: _EXECUTE | _READ_FILE}))
 
 
-def forbid_effects(writable: Sequence[str] = ()) -> bool:
+def forbid_effects(writable: Sequence[str] = (), *, starts_programs: bool = False) -> bool:
     """Let Landlock refuse to write files, to start programs, and to connect by TCP; True if it does.
 
-    All files can be read. Those below the folders *writable*, which must exist, can be written as well.
-    Threads that run already keep their rights.
+    All files can be read. Those below the folders *writable*, which must exist, can be written as well. With
+    *starts_programs*, programs can be started, with the same limits. Threads that run already keep their
+    rights.
     """
     if sys.platform != "linux":
         return False
-    everything = {"/": _READ_FILE | _READ_FOLDER, os.devnull: _READ_FILE | _WRITE_FILE}
+    run = _EXECUTE if starts_programs else 0
+    everything = {"/": _READ_FILE | _READ_FOLDER | run, os.devnull: _READ_FILE | _WRITE_FILE}
     return _restrict(everything | dict.fromkeys(writable, _OWN_FOLDER))
+
+
+def confined(command: Sequence[str], folder: str) -> list[str]:
+    """*command* so that, where there is Landlock, it may write in *folder* alone and not connect by TCP.
+
+    It may read all files and start programs. Costs the start of an interpreter.
+    """
+    if sys.platform != "linux":
+        return [*command]
+    code = f"import sys; sys.path = [p for p in sys.path if p]; import {__name__} as own; own.run_confined()"
+    return [sys.executable, "-c", code, folder, *command]
+
+
+def run_confined() -> None:
+    """Become the command of `confined`."""
+    folder, *command = sys.argv[1:]
+    forbid_effects((folder,), starts_programs=True)
+    os.execv(command[0], command)
 
 
 def _restrict(rights: Mapping[str, int]) -> bool:

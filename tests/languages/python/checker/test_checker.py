@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import textwrap
 import time
@@ -10,11 +12,13 @@ from threading import Event
 import pytest
 from ty import find_ty_bin
 
+from fimlsp.datasets.programs.sandbox import missing_layers
 from fimlsp.languages.python.checker import client, process, ty_server
 from fimlsp.languages.python.checker.client import Checker
 from fimlsp.languages.python.checker.faults import LONGEST_WORDS, in_words
 from fimlsp.languages.python.checker.process import CheckedPlace, CheckQuestion, TypeChecker
 from fimlsp.languages.python.checker.ty_server import TyError
+from fimlsp.processes.confinement import LANDLOCK
 from fimlsp.processes.helper import command_of
 
 WAIT_S = 60.0
@@ -285,6 +289,28 @@ def test_nothing_is_left_behind(client_of, tmp_path, monkeypatch):
     while [*tmp_path.iterdir()] and time.monotonic() < guard:
         time.sleep(0.01)
     assert [*tmp_path.iterdir()] == []
+
+
+def test_folders_of_killed_processes_are_removed(tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    names = [f"fimlsp-types-{ended.pid}-a", f"fimlsp-types-{os.getpid()}-a", "fimlsp-types-other", "else"]
+    for name in names:
+        (tmp_path / name / "modules").mkdir(parents=True)
+    process.remove_abandoned(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[os.name == "posix" :])
+
+
+@pytest.mark.skipif(sys.platform != "linux" or LANDLOCK in missing_layers(), reason="Landlock is Linux's")
+def test_ty_writes_in_its_folder_alone(tmp_path):
+    (tmp_path / "own").mkdir()
+    program = tmp_path / "ty"
+    program.write_text("#!/bin/sh\necho a > ../here\necho a > ../../there\ncat > ../read\n")
+    program.chmod(0o700)
+    with pytest.raises(TyError):
+        ty_server.TyServer(str(program), tmp_path / "own", (3, 11))
+    assert (tmp_path / "own" / "here").exists()
+    assert not (tmp_path / "there").exists()
 
 
 def test_a_text_that_is_not_utf_8_has_no_answer(client_of):
