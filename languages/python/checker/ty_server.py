@@ -11,14 +11,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
 from fimlsp.languages.python.checker.modules import Change
-from fimlsp.processes.confinement import confined
+from fimlsp.processes.helper import command_of
 
 MOST_S = 3.0
 """Processor seconds after which a question ends the process; seconds where the system reports no others."""
@@ -63,7 +63,7 @@ class TyServer:
         self._open: Path | None = None
         self._started: float | None = None
         self._process = subprocess.Popen(
-            confined([program, "server"], str(folder)),
+            [*_confined_to(folder), program, "server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -201,6 +201,12 @@ def _without_packages(folder: Path) -> Path:
     environment.joinpath(*_PYTHONS[os.name]).mkdir(parents=True)
     (environment / "pyvenv.cfg").write_text(f"home = {environment / 'bin'}\n", encoding="utf-8")
     return environment
+
+
+def _confined_to(folder: Path) -> Sequence[str]:
+    """The start of a command that may write in *folder* alone. It costs the start of an interpreter."""
+    is_known = sys.platform == "linux"
+    return [*command_of("fimlsp.processes.confinement", "run_confined"), str(folder)] if is_known else []
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -154,19 +154,11 @@ def forbid_effects(writable: Sequence[str] = (), *, starts_programs: bool = Fals
     return _restrict(everything | dict.fromkeys(writable, _OWN_FOLDER))
 
 
-def confined(command: Sequence[str], folder: str) -> list[str]:
-    """*command* so that, where there is Landlock, it may write in *folder* alone and not connect by TCP.
-
-    It may read all files and start programs. Costs the start of an interpreter.
-    """
-    if sys.platform != "linux":
-        return [*command]
-    code = f"import sys; sys.path = [p for p in sys.path if p]; import {__name__} as own; own.run_confined()"
-    return [sys.executable, "-c", code, folder, *command]
-
-
 def run_confined() -> None:
-    """Become the command of `confined`."""
+    """Become a command that may write in one folder alone and not connect by TCP, where there is Landlock.
+
+    It may read all files and start programs. The arguments are the folder and the command.
+    """
     folder, *command = sys.argv[1:]
     forbid_effects((folder,), starts_programs=True)
     os.execv(command[0], command)
