@@ -146,7 +146,7 @@ class Lab:
 
 
 class Page:
-    """A tab of the browser with JupyterLab. Methods `expect_…` wait for a state, and fail without it."""
+    """A tab of the browser with JupyterLab, or Notebook 7. Methods `expect_…` wait for a state, and fail without it."""
 
     def __init__(self, browser, lab):
         self.lab = lab
@@ -163,6 +163,11 @@ class Page:
         self.tab.goto(self.lab.address(f"lab/workspaces/{uuid4().hex}/tree/{name}"))
         self.tab.locator(CURRENT_TAB, has_text=name).wait_for()
         self.expect_status("Ready")
+
+    def open_in_notebook(self, path):
+        """Open a page of Notebook 7, which has no status bar, and wait for the server."""
+        with self.tab.expect_console_message(lambda message: message.text.endswith("bundled is ready")):
+            self.tab.goto(self.lab.address(path))
 
     def open_beside(self, name):
         """Open another file in the same page."""

@@ -123,6 +123,27 @@ def test_notebooks_of_two_tabs_do_not_mix(page):
     assert len(page.lab.servers()) == 1
 
 
+def test_a_notebook_in_notebook_7(page):
+    page.open_in_notebook("notebooks/b.ipynb")
+    page.edit(1)
+    page.press("Alt+\\")
+    assert page.ghost_appears().startswith("orders")
+    page.screenshot("notebook-7")
+    page.press("Control+ArrowRight")
+    page.expect_text(1, "orders = read_orders")
+    page.type("(")
+    page.ghost_appears()
+    page.press("Tab")
+    block_until(lambda: page.text(1).startswith("orders = read_orders(folder"), lambda: page.text(1))
+
+
+def test_a_file_in_notebook_7(page):
+    page.open_in_notebook("edit/c.py")
+    page.tab.locator(".jp-FileEditor .cm-content").click()
+    page.press("Control+End", "Alt+\\")
+    assert page.ghost_appears()
+
+
 def test_another_kernel_is_left_alone(page):
     page.open("r.ipynb")
     page.tab.get_by_role("dialog").get_by_role("button", name="No Kernel").click()

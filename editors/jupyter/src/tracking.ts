@@ -112,7 +112,7 @@ export class Tracking {
 /** A notebook with its code cells, for as long as any tab shows it. */
 class Notebook {
   private source: NotebookSource;
-  private known = new Map<ICellModel, Source>();
+  private known = new Map<ICellModel["sharedModel"], Source>();
 
   constructor(
     private readonly context: DocumentRegistry.Context,
@@ -141,12 +141,12 @@ class Notebook {
   }
 
   uriOf(cell: ICellModel): string | undefined {
-    return this.known.get(cell)?.uri;
+    return this.known.get(cell.sharedModel)?.uri;
   }
 
   close(): void {
-    for (const cell of this.known.keys()) {
-      cell.sharedModel.changed.disconnect(this.edited, this);
+    for (const shared of this.known.keys()) {
+      shared.changed.disconnect(this.edited, this);
     }
     this.documents.closeNotebook(this.source);
   }
@@ -160,15 +160,17 @@ class Notebook {
     const isPython = this.language === "python";
     const cells = isPython ? this.cellsOf().filter((cell) => cell.type === "code") : [];
     const before = this.known;
-    this.known = new Map(cells.map((cell) => [cell, before.get(cell) ?? this.sourceOf(cell, path)]));
-    for (const cell of this.known.keys()) {
-      if (!before.has(cell)) {
-        cell.sharedModel.changed.connect(this.edited, this);
+    this.known = new Map(
+      cells.map((cell) => [cell.sharedModel, before.get(cell.sharedModel) ?? this.sourceOf(cell, path)]),
+    );
+    for (const shared of this.known.keys()) {
+      if (!before.has(shared)) {
+        shared.changed.connect(this.edited, this);
       }
     }
-    for (const cell of before.keys()) {
-      if (!this.known.has(cell)) {
-        cell.sharedModel.changed.disconnect(this.edited, this);
+    for (const shared of before.keys()) {
+      if (!this.known.has(shared)) {
+        shared.changed.disconnect(this.edited, this);
       }
     }
     return [...this.known.values()];
@@ -180,14 +182,10 @@ class Notebook {
   }
 
   private edited(shared: ICellModel["sharedModel"], change: { sourceChange?: unknown }): void {
-    if (change.sourceChange === undefined) {
-      return;
-    }
-    for (const [cell, { uri }] of this.known) {
-      if (cell.sharedModel === shared) {
-        this.documents.changeNotebook(this.source, uri);
-        this.soon();
-      }
+    const cell = this.known.get(shared);
+    if (change.sourceChange !== undefined && cell !== undefined) {
+      this.documents.changeNotebook(this.source, cell.uri);
+      this.soon();
     }
   }
 
