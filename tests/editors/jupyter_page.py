@@ -146,7 +146,7 @@ class Lab:
 
 
 class Page:
-    """A tab of the browser with JupyterLab, or Notebook 7. Methods `expect_…` wait for a state, and fail without it."""
+    """A tab of the browser with JupyterLab or Notebook 7. Methods `expect_…` wait, and fail after a while."""
 
     def __init__(self, browser, lab):
         self.lab = lab
