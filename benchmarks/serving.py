@@ -89,7 +89,7 @@ class Counting:
         self.runs = 0
         self.prompt: Sequence[int] = ()
         self.stops, self.cancellable = server.stops, server.cancellable
-        self.stop_after, self.all_after = server.stop_after, server.all_after
+        self.stop_after, self.more_after = server.stop_after, server.more_after
 
     @property
     def token_bytes(self) -> Sequence[bytes | None]:

@@ -119,8 +119,7 @@ def beginnings(
     policy, left, right = surroundings.policy, surroundings.left, surroundings.right
     fault = policy.first_issue(left, middle.text, right)
     opening = _opening(middle, surroundings)
-    decoded = b"".join(token.text for token in middle.trace)
-    written = middle.text if middle.stop_reason == "follows" else decoded
+    written = middle.text if middle.stop_reason == "follows" else middle.decoded
     joint = policy.first_joining_fault(left, middle.text, right)
     for text, log_probabilities, state in _between_words(middle, start, names, joint):
         closing = _closing(text, middle.text, state, policy.header_end) if cursor_inside else b""

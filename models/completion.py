@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 
 from fimlsp.models.decoding.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.decoding.loop import Decoding, decode_middle
@@ -57,7 +58,8 @@ def complete_many(
     The greedy middle (with a temperature: the first draw) is always among the results, even if it is empty or
     incomplete. The others are complete and not empty. If one line is wanted and text follows the cursor in
     its line, the middles stay in that line. If `model.heals`, a word that ends at the cursor is written anew,
-    which does not show in the results. The prompt is read once for all candidates.
+    which does not show in the results. If the model lists no token with which it starts, it is not. The
+    prompt is read once for all candidates.
 
     Args:
         model: the model that writes.
@@ -75,6 +77,7 @@ def complete_many(
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
     """
+    started, given = monotonic(), settings
     settings = _settings_before(right, settings)
     unread = unread_part(model.vocabulary, left) if model.heals else b""
     read = left[: len(left) - len(unread)]
@@ -95,8 +98,24 @@ def complete_many(
     network = network_at(model, read, right, elsewhere, expected_tokens)
     state, settings = _healed(unread, start, settings)
     if settings.candidates == settings.beams == 1:
-        return (decode_middle(network, prompt, state, settings, should_stop).without_prefix(unread),)
-    middles = decode_many(network, prompt, state, settings, should_stop)
+        middles: tuple[Middle, ...] = (decode_middle(network, prompt, state, settings, should_stop),)
+    else:
+        middles = decode_many(network, prompt, state, settings, should_stop)
+    if middles[0].stop_reason == "dead_end" and len(middles[0].decoded) < len(unread):
+        seconds = given.seconds and max(0.0, given.seconds - (monotonic() - started))
+        return complete_many(
+            replace(model, heals=False),
+            left,
+            right,
+            start,
+            replace(given, seconds=seconds),
+            should_stop,
+            neighbours=neighbours,
+            path=path,
+            comment=comment,
+            elsewhere=elsewhere,
+            expected=expected,
+        )
     best, *others = (middle.without_prefix(unread) for middle in middles)
     return best, *(middle for middle in others if not unread or middle.text.strip())
 

@@ -77,8 +77,8 @@ class FimModel:
         acceptance: estimates the probability that its text is right.
         estimates: the folder of its own estimate, where `fimlsp calibrate` puts one.
         prompt_tokens: maximum number of tokens around the cursor that it reads; None: as many as fit.
-        heals: True if a word that ends at a cursor is written anew (see `healing.py`). This needs all
-            candidates at once, which servers list too slowly or not at all.
+        heals: True if a word that ends at a cursor is written anew (see `healing.py`). This needs
+            probabilities, which some servers do not report.
         chat: the template of its conversations; None: it has none.
     """
 
@@ -284,6 +284,7 @@ def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
         remote.wants_buffer if uses_buffer is None else uses_buffer,
         ConfidenceEstimate.load(folder) or in_file or _general_estimate(general),
         folder,
+        heals=remote.has_probabilities,
         chat=remote.chat,
     )
     return _checked(model)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from math import exp
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -34,6 +35,11 @@ class Candidates:
     log_probabilities: Sequence[float]
     stop: float
     stop_is_bound: bool = False
+
+    @property
+    def unlisted(self) -> float:
+        """The probability of all tokens that are not listed. O(listed)."""
+        return max(0.0, 1 - sum(map(exp, self.log_probabilities)))
 
 
 class Preference(Protocol):
@@ -87,13 +93,16 @@ class ScoresStop(NextToken, Protocol):
 
 
 @runtime_checkable
-class ListsAll(NextToken, Protocol):
-    """A network that lists some candidates of each position, and all on request."""
+class ListsMore(NextToken, Protocol):
+    """A network that lists some candidates of each position, and more on request."""
 
-    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
-        """All candidates after a prompt and the tokens *written*, the text that was read last.
+    def more_after(
+        self, tokens: Sequence[int], written: Sequence[int], most: int | None = None
+    ) -> Candidates | None:
+        """The likeliest candidates after a prompt and the tokens *written*, the text that was read last.
 
-        None if they are unknown. `advance` continues from there.
+        These are at least *most* of them, or all if it is None. The result is None if no more are known than
+        are listed anyway. `advance` continues from there.
         """
 
 

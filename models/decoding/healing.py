@@ -83,17 +83,17 @@ class Healed:
         self,
         listed: Candidates,
         token_bytes: Sequence[bytes | None],
-        list_all: Callable[[], Candidates | None],
+        list_more: Callable[[], Candidates | None] = lambda: None,
     ) -> Candidates:
         """Those of *listed* that are compatible with the prefix, with log-probabilities given the prefix.
 
-        *list_all* returns all candidates, if they can be listed. It is called only if the unlisted ones might
-        weigh more than the compatible ones that are listed.
+        *list_more* returns more candidates, if they can be listed. It is called only if the unlisted ones
+        might weigh more than the compatible ones that are listed.
         """
         tokens, log_probabilities = self._compatible_of(listed, token_bytes)
-        unlisted = 1 - float(np.exp(listed.log_probabilities).sum())
-        if float(np.exp(log_probabilities).sum()) < unlisted and (everything := list_all()) is not None:
-            tokens, log_probabilities = self._compatible_of(everything, token_bytes)
+        compatible = float(np.exp(log_probabilities).sum())
+        if compatible < listed.unlisted and (more := list_more()) is not None:
+            tokens, log_probabilities = self._compatible_of(more, token_bytes)
         if not tokens:
             return Candidates([], [], -inf)
         weight = float(np.exp(log_probabilities).sum())

@@ -28,6 +28,7 @@ from fimlsp.models.decoding.candidate_order import (
     filter_by_mask,
     preferred_first,
 )
+from fimlsp.models.decoding.healing import Healed
 from fimlsp.models.decoding.middle import (
     Continuation,
     DecodeStep,
@@ -40,7 +41,7 @@ from fimlsp.models.decoding.middle import (
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, best_stop, n_repeated
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Cancellable, Candidates, Launching, ListsAll, NextToken, Preference
+from fimlsp.models.protocols import Cancellable, Candidates, Launching, ListsMore, NextToken, Preference
 from fimlsp.quotient.states.protocol import State
 
 REJECTIONS_PER_STEP_MAX = 50
@@ -50,7 +51,12 @@ REFUSALS_BEFORE_MASK = 24
 STEERING_HORIZON = 16
 STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
-NOTHING = Candidates([], [], float("-inf"))
+LONGER_LISTS = 1_024, 16_384
+"""Numbers of candidates that are requested one after the other, before all of them."""
+
+RARE = 1e-4
+"""Candidates that are together less likely than this are not requested."""
+
 ENGINE_SECONDS = 0.5
 """Time for one token, or for the end of a middle, that the constraint gets even when the time is up."""
 
@@ -145,7 +151,7 @@ class Decoding:
         """
         self.watch.charge("constraint")
         listed = self.model.begin(self.prompt.tokens, self.middle.tokens)
-        step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._list_all)
+        step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._list_some)
         self.watch.charge("network")
         left, self.refused = self.budget - len(self.middle.tokens), []
         for continuation in islice(self._allowed(step), most):
@@ -221,7 +227,7 @@ class Decoding:
         return self._new_step(candidates)
 
     def _new_step(self, candidates: Candidates) -> DecodeStep:
-        step = DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._list_all)
+        step = DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._list_some)
         self.steps.append(step)
         return step
 
@@ -287,27 +293,38 @@ class Decoding:
             )
         random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
         draw = Draw(settings.temperature, settings.top_p, settings.top_k, settings.min_p)
-        return at_random(step.candidates, draw, random, lambda: self._list_all(step))
+        return at_random(step.candidates, draw, random, lambda: self._list_more(step))
 
     def _best_first(self, step: DecodeStep) -> Iterator[ScoredToken]:
-        """The listed candidates, then all others if the network can list them, which it does only then."""
-        listed = step.candidates
-        yield from zip(listed.tokens, listed.log_probabilities, strict=True)
-        everything, listed_tokens = self._list_all(step) or NOTHING, set(listed.tokens)
-        for candidate in zip(everything.tokens, everything.log_probabilities, strict=True):
-            if candidate[0] not in listed_tokens:
-                yield candidate
+        """The listed candidates, then the others if the network can list them, which it does only then.
 
-    def _list_all(self, step: DecodeStep) -> Candidates | None:
-        """All candidates of *step*; None if the network cannot list them."""
+        It lists more and more of them, until the others together are too unlikely to matter.
+        """
+        state, known, unlisted = step.middle.state, set[int](), 1.0
+        yield from _unknown(step.candidates, known)
+        for most in (*LONGER_LISTS, None):
+            longer = self._list_more(step, most) if unlisted >= RARE else None
+            if longer is None:
+                return
+            unlisted = longer.unlisted
+            if isinstance(state, Healed):
+                longer = state.compatible(longer, self.model.token_bytes)
+            yield from _unknown(longer, known)
+
+    def _list_some(self, step: DecodeStep) -> Candidates | None:
+        """More candidates of *step* than are listed, though perhaps not all."""
+        return self._list_more(step, LONGER_LISTS[0])
+
+    def _list_more(self, step: DecodeStep, most: int | None = None) -> Candidates | None:
+        """At least *most* candidates of *step*, or all; None if the network cannot list them."""
         if self.list_all_of_row is not None:
             return self.list_all_of_row()
-        if not isinstance(self.model, ListsAll):
+        if not isinstance(self.model, ListsMore):
             return None
         self.watch.charge("constraint")
-        everything = self.model.all_after(self.prompt.tokens, step.middle.tokens)
+        more = self.model.more_after(self.prompt.tokens, step.middle.tokens, most)
         self.watch.charge("network")
-        return everything
+        return more
 
     def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
         """The penalty (nats) of each token at *step*."""
@@ -415,3 +432,11 @@ class Decoding:
         length = len(middle.tokens) - (n_repeated(middle.tokens) if takes_first else 0)
         best = best_stop(self.steps[: length + 1], self.model, self.prompt)
         return best or (middle.completed() if self.settings.steer else middle)
+
+
+def _unknown(candidates: Candidates, known: set[int]) -> Iterator[ScoredToken]:
+    """Those of *candidates* that are not *known*; they are known afterwards."""
+    for token, log_probability in zip(candidates.tokens, candidates.log_probabilities, strict=True):
+        if token not in known:
+            known.add(token)
+            yield token, log_probability

@@ -101,6 +101,11 @@ class Middle:
     stop_at_start: float | None = None
     trace: tuple[TokenTrace, ...] = ()
 
+    @property
+    def decoded(self) -> bytes:
+        """The bytes of all decoded tokens."""
+        return b"".join(token.text for token in self.trace)
+
     def without_prefix(self, prefix: bytes) -> Middle:
         """This middle without *prefix*, the beginning of its text.
 
@@ -208,14 +213,14 @@ class DecodeStep:
         return self.middle.score(self.candidates.stop)
 
     def healed(
-        self, token_bytes: Sequence[bytes | None], list_all: Callable[[DecodeStep], Candidates | None]
+        self, token_bytes: Sequence[bytes | None], list_more: Callable[[DecodeStep], Candidates | None]
     ) -> DecodeStep:
         """This step; while a healed prefix is written, with the candidates that are compatible with it.
 
-        See `Healed.compatible`; *list_all* returns all candidates of a step, if the network can list them.
+        See `Healed.compatible`; *list_more* returns more candidates of a step, if the network can list them.
         """
         state = self.middle.state
         if not isinstance(state, Healed):
             return self
-        candidates = state.compatible(self.candidates, token_bytes, partial(list_all, self))
+        candidates = state.compatible(self.candidates, token_bytes, partial(list_more, self))
         return replace(self, candidates=candidates)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from fimlsp.models.networks.matches import AGREEMENT_MAX, Match, MatchSource, ScannedTexts
 from fimlsp.models.networks.mixing import CopyVotes, ExpectedTextTokens, load_mixing
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
-from fimlsp.models.protocols import Cancellable, Candidates, ListsAll, Maskable, NextToken, ScoresStop
+from fimlsp.models.protocols import Cancellable, Candidates, ListsMore, Maskable, NextToken, ScoresStop
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary as MaskVocabulary
@@ -94,12 +94,14 @@ class CopyCache:
         self._go_to(written)
         return self._network.stop_after(tokens, written)
 
-    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
-        """See `fimlsp.models.protocols.ListsAll`; None if the network cannot."""
-        if not isinstance(self._network, ListsAll):
+    def more_after(
+        self, tokens: Sequence[int], written: Sequence[int], most: int | None = None
+    ) -> Candidates | None:
+        """See `fimlsp.models.protocols.ListsMore`; None if the network cannot."""
+        if not isinstance(self._network, ListsMore):
             return None
-        everything = self._network.all_after(tokens, written)
-        return None if everything is None else self._mixed(everything)
+        more = self._network.more_after(tokens, written, most)
+        return None if more is None else self._mixed(more)
 
     def _go_to(self, written: Sequence[int]) -> None:
         self._middle = self._vocabulary.decode(written)

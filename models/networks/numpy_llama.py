@@ -169,8 +169,10 @@ class NumpyLlama:
         scores: Array = logits - np.log(np.exp(logits).sum())
         return scores
 
-    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
-        """See `fimlsp.models.protocols.ListsAll`; None if another text was read last."""
+    def more_after(
+        self, tokens: Sequence[int], written: Sequence[int], _most: int | None = None
+    ) -> Candidates | None:
+        """See `fimlsp.models.protocols.ListsMore`: all; None if another text was read last."""
         if self._read != [*tokens, *written]:
             return None
         return best_candidates(self._scores, self.stops, len(self._scores))

@@ -7,6 +7,7 @@ each id, and the ids of a text. Servers limit the number of listed candidates: v
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -48,7 +49,7 @@ class Completions:
         self.token_bytes = token_bytes
         self.stops = stops
         self._candidates = CANDIDATES
-        self._lists_all = True
+        self._refused = sys.maxsize  # the least number of candidates that the server refuses to list
 
     def cancellable(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """As of `Cancellable`."""
@@ -94,10 +95,10 @@ class Completions:
             return dict(listed).get(stop)
         return None
 
-    def all_after(self, text: Sequence[int]) -> Candidates | None:
-        """All candidates after *text*; None if the server was not started so that it lists as many."""
-        n = len(self.token_bytes)
-        if not self._lists_all or self._candidates >= n:
+    def more_after(self, text: Sequence[int], most: int | None) -> Candidates | None:
+        """See `ModelServer`; None if the server was not started so that it lists as many."""
+        n = min(len(self.token_bytes), most or len(self.token_bytes))
+        if n >= self._refused or self._candidates >= n:
             return None
         options = {"max_tokens": 1, "logprobs": n, "ignore_eos": True, "stream": False}
         try:
@@ -105,7 +106,7 @@ class Completions:
         except RefusedError as error:
             if error.status != BAD_REQUEST:
                 raise
-            self._lists_all = False
+            self._refused = n
             return None
         return next((step.candidates for step in self._steps_in(answer)), None)
 

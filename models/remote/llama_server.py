@@ -177,11 +177,12 @@ class LlamaServer:
             for stop in self.stops
         )
 
-    def all_after(self, text: Sequence[int]) -> Candidates | None:
-        """All candidates after *text*; takes 0.3 s for 49,152. None if all are always listed."""
-        if self.candidates >= len(self.token_bytes):
+    def more_after(self, text: Sequence[int], most: int | None) -> Candidates | None:
+        """See `ModelServer`; takes 0.3 s for 49,152 candidates."""
+        number = min(len(self.token_bytes), most or len(self.token_bytes))
+        if self.candidates >= number:
             return None
-        body = {**self._prompt(text), "n_predict": 1, "n_probs": len(self.token_bytes), **ALL_OF_ONE}
+        body = {**self._prompt(text), "n_predict": 1, "n_probs": number, **ALL_OF_ONE}
         answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]})
         return self._step(answer).candidates
 

@@ -109,8 +109,10 @@ class ModelServer(Protocol):
             ServerError, Interrupted: as `run`.
         """
 
-    def all_after(self, text: Sequence[int]) -> Candidates | None:
-        """All candidates after *text*; None if the server cannot list them, or always lists all.
+    def more_after(self, text: Sequence[int], most: int | None) -> Candidates | None:
+        """The *most* likeliest candidates after *text*, all if it is None; see `ListsMore`.
+
+        None if the server cannot list more than it always does.
 
         Raises:
             ServerError, Interrupted: as `run`.
@@ -121,7 +123,7 @@ class ModelServer(Protocol):
 
 
 class LookAhead:
-    """`Cancellable`, `ScoresStop` and `ListsAll` network over the runs of a *server*.
+    """`Cancellable`, `ScoresStop` and `ListsMore` network over the runs of a *server*.
 
     With *reads_on*, the server keeps the part of a text that a cancelled request has read.
     """
@@ -163,10 +165,12 @@ class LookAhead:
         self._end_run()
         return self.server.stop_after([*tokens, *written])
 
-    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
-        """As of `ListsAll`."""
+    def more_after(
+        self, tokens: Sequence[int], written: Sequence[int], most: int | None = None
+    ) -> Candidates | None:
+        """As of `ListsMore`."""
         self._end_run()
-        return self.server.all_after([*tokens, *written])
+        return self.server.more_after([*tokens, *written], most)
 
     def read_on(self, should_stop: Callable[[], bool]) -> None:
         """As of `ReadsOn`; costs one token beyond the text."""

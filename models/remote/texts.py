@@ -206,7 +206,7 @@ class TextServer:
         """None: no such server reports this."""
         return
 
-    def all_after(self, text: Sequence[int]) -> Candidates | None:
+    def more_after(self, text: Sequence[int], _most: int | None) -> Candidates | None:
         """The words that a few draws start with, after *text*; None if candidates were reported."""
         if self.candidates is not None:
             return None

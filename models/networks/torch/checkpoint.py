@@ -106,8 +106,10 @@ class CheckpointNetwork:
         """See `fimlsp.models.protocols.Maskable`."""
         return Vocabulary(self.token_bytes, self.stops)
 
-    def all_after(self, tokens: Sequence[int], written: Sequence[int]) -> Candidates | None:
-        """See `fimlsp.models.protocols.ListsAll`; None if another text was read last."""
+    def more_after(
+        self, tokens: Sequence[int], written: Sequence[int], _most: int | None = None
+    ) -> Candidates | None:
+        """See `fimlsp.models.protocols.ListsMore`: all; None if another text was read last."""
         if self._scores_read is None or self._read != [*tokens, *written]:
             return None
         return self._all_candidates(self._scores_read)

@@ -95,7 +95,7 @@ class Telling(Flat):
         super().__init__(texts)
         self.mask_vocabulary = Vocabulary(self.token_bytes, self.stops)
 
-    def all_after(self, _tokens, _written):
+    def more_after(self, _tokens, _written, _most=None):
         return best_candidates(self.logits, self.stops, len(self.logits))
 
 
@@ -114,6 +114,27 @@ def decode(model, **limits):
 def test_where_refusals_pile_up_a_mask_finds_what_is_allowed(temperature):
     middle = decode(Telling([*DEAD, b"1"]), temperature=temperature)
     assert (middle.text, middle.complete, middle.rejected) == (b"1", True, REFUSALS_BEFORE_MASK)
+
+
+class Growing(Telling):
+    """One that lists as many as are wanted."""
+
+    def __init__(self, texts):
+        super().__init__(texts)
+        self.asked = []
+
+    def more_after(self, _tokens, _written, most=None):
+        self.asked.append(most)
+        return best_candidates(self.logits, self.stops, most or len(self.logits))
+
+
+@pytest.mark.parametrize(("rest", "asked"), [(-16, [1_024]), (-1, [1_024, 16_384, None])])
+def test_lists_grow_until_the_rest_cannot_matter(rest, asked):
+    network = Growing([b"]%d" % n for n in range(20_000)])
+    network.logits[101:] = rest
+    network.logits[0] = -50
+    decode(network)
+    assert network.asked == asked
 
 
 def test_without_masks_the_search_is_given_up():

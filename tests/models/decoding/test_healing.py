@@ -1,6 +1,7 @@
 """A word at the cursor is written anew: compatible tokens, their probabilities, and the resulting middle."""
 
 import re
+from dataclasses import replace
 from math import exp, inf, log
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from fimlsp.languages.python import Python
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.healing import Healed, HealedPreference, unread_part
+from fimlsp.models.decoding.loop import LONGER_LISTS
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
@@ -158,3 +160,55 @@ def vocabulary(*texts):
 )
 def test_a_word_is_begun_again_from_its_first_token(tokens, text, part):
     assert unread_part(vocabulary(*tokens), text.encode()) == part.encode()
+
+
+class Listing:
+    """A network that lists two tokens at each position, more only in the wanted numbers."""
+
+    def __init__(self, network, listed=2):
+        self.network, self.listed, self.asked = network, listed, []
+        self.token_bytes, self.stops = network.token_bytes, network.stops
+
+    def begin(self, tokens, written=()):
+        return self.first(self.network.begin(tokens, written), self.listed)
+
+    def advance(self, token):
+        return self.first(self.network.advance(token), self.listed)
+
+    def more_after(self, tokens, written, most=None):
+        self.asked.append(most)
+        return self.first(self.network.more_after(tokens, written), most)
+
+    @staticmethod
+    def first(candidates, n):
+        return replace(
+            candidates, tokens=candidates.tokens[:n], log_probabilities=candidates.log_probabilities[:n]
+        )
+
+
+@pytest.mark.parametrize(("left", "right"), WORDS)
+def test_a_word_is_written_anew_without_all_candidates(model, left, right):
+    start = Engine(Python()).document(left + right).middle(len(left), len(left)).start
+    alone = replace(model, uses_buffer=False)
+    network = Listing(alone.network)
+    few, settings = replace(alone, network=network), DecodeSettings(tokens=8)
+    texts = [complete_many(one, left, right, start, settings, lambda: False)[0].text for one in (alone, few)]
+    assert texts[0] == texts[1]
+    assert set(network.asked) <= {LONGER_LISTS[0]}
+
+
+def test_where_no_token_goes_with_the_word_it_is_read_as_it_is(model):
+    left, right = b"total = zqxjkvw", b"\n"
+    start = Engine(Python()).document(left + right).middle(len(left), len(left)).start
+
+    class Few(Listing):
+        def more_after(self, *_):
+            return None
+
+    few = replace(model, network=Few(model.network), uses_buffer=False)
+    (middle,) = complete_many(few, left, right, start, DecodeSettings(tokens=8, seconds=60), lambda: False)
+    (plain,) = complete_many(
+        replace(few, heals=False), left, right, start, DecodeSettings(tokens=8), lambda: False
+    )
+    assert middle.trace
+    assert [token.text for token in middle.trace] == [token.text for token in plain.trace]

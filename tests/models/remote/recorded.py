@@ -92,7 +92,7 @@ def ask_all(address):
         complete_many(model, left, right, start, DecodeSettings(tokens=8), lambda: False)
     tokens = model.fim.arrange(model.vocabulary.encode("import os"), [])
     model.network.stop_after(tokens, ())
-    model.network.all_after(tokens, ())
+    model.network.more_after(tokens, ())
 
 
 def record(address, file):

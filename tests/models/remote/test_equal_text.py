@@ -21,7 +21,7 @@ CURSORS = [
     "def read(path):\n    with open(<|>\n        return file.read()\n",
     "import os\n\n\ndef area(width, height):\n    return <|>\n",
     "items = [<|>]\nprint(items[0])\n",
-    "for number in range(10):\n    <|>\n",
+    "for number in range(10):\n    print(num<|>)\n",
     "text = 'über <|>'\n",
     "class A:\n    def __init__(self, x):\n        self.<|>\n\n    def get(self):\n        return self.x\n",
 ]
@@ -92,8 +92,8 @@ def test_all_candidates_are_only_asked_for_where_they_are_needed(pair):
     model, _ = pair
     server = listing(model, 3)
     asked = []
-    server.all_after = lambda text: asked.append(text)
-    left, right = map(str.encode, CURSORS[3].split("<|>"))
+    server.more_after = lambda text, _most: asked.append(text)
+    left, right = map(str.encode, CURSORS[1].split("<|>"))
     start = ENGINE.document(left + right).middle(len(left), len(left)).start
     few = replace(model, network=LookAhead(server))
     (middle,) = complete_many(few, left, right, start, SETTINGS[0], lambda: False)

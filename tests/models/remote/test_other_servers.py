@@ -53,7 +53,7 @@ def test_vllm_writes_what_the_model_itself_would(server):
 @pytest.mark.parametrize("server", ["vLLM"], indirect=True)
 def test_a_server_that_tells_few_candidates_is_asked_for_all_only_once(server):
     network = load_model(server.address).network
-    assert [network.all_after([1, 2, 3], ()) for _ in range(2)] == [None, None]
+    assert [network.more_after([1, 2, 3], ()) for _ in range(2)] == [None, None]
     wanted = [body for _, body in server.asked if body["logprobs"] == len(network.token_bytes)]
     assert len(wanted) == 1
 
@@ -62,7 +62,7 @@ def test_a_server_that_tells_few_candidates_is_asked_for_all_only_once(server):
 def test_one_that_tells_all_is_asked_for_all(server, monkeypatch):
     network = load_model(server.address).network
     monkeypatch.setattr(documented_servers, "LOGPROBS_MAX", len(network.token_bytes))
-    everything, listed = network.all_after([1, 2, 3], ()), server.model.network.begin([1, 2, 3])
+    everything, listed = network.more_after([1, 2, 3], ()), server.model.network.begin([1, 2, 3])
     assert everything.tokens == listed.tokens, "as many as the stand-in knows"
 
 

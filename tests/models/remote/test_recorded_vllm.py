@@ -51,4 +51,4 @@ def test_the_end_is_told_and_all_candidates_are_not(pair):
     tokens = served.fim.arrange(served.vocabulary.encode("import os"), [])
     exact = itself.network.begin(tokens).stop
     assert served.network.stop_after(tokens, ()) == pytest.approx(exact, abs=1e-2)
-    assert served.network.all_after(tokens, ()) is None
+    assert served.network.more_after(tokens, ()) is None
