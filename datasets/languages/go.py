@@ -18,13 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fimlsp.datasets.languages.replay_language import (
-    MissingParserError,
-    ReplayLanguage,
-    Span,
-    Suite,
-    SuiteBuilder,
-)
+from fimlsp.datasets.languages.replay_language import BracketPlaces, MissingParserError, ReplayLanguage, Span
 from fimlsp.languages.go import go as go_grammar
 from fimlsp.lexing.automata.cached_files import cache_folder
 
@@ -36,7 +30,6 @@ _TOKEN = re.compile(
     |\.\.\.|<<=|>>=|&\^=|<<|>>|&\^|&&|\|\||<-|\+\+|--|[-+*/%&|^=!<>:]=|.""",
     re.DOTALL | re.VERBOSE,
 )
-_OPENING, _CLOSING = "([{", ")]}"
 
 
 def syntax_error(text: str) -> str | None:
@@ -131,45 +124,7 @@ def tokens_of(text: str) -> list[Span]:
     return [token.span() for token in _TOKEN.finditer(text) if token["skipped"] is None]
 
 
-def suites_of(text: str) -> tuple[Suite, ...]:
-    """The tokens of each pair of brackets, these included, and last those of the file itself."""
-    suites = SuiteBuilder()
-    for start, end in tokens_of(text):
-        token = text[start:end]
-        if token in _OPENING:
-            suites.enter()
-        suites.add((start, end))
-        if token in _CLOSING:
-            suites.leave()
-    return suites.suites()
-
-
-def bodies_of(text: str) -> list[Span]:
-    """The content of each pair of braces, if it is not blank."""
-    bodies, starts = list[Span](), list[int]()
-    for start, end in tokens_of(text):
-        if text[start] == "{":
-            starts.append(end)
-        elif text[start:end] == "}":
-            body = starts.pop(), start
-            if text[slice(*body)].strip():
-                bodies.append(body)
-    return sorted(bodies)
-
-
-def statements_of(text: str) -> list[Span]:
-    """The tokens of each line, which a user types as one unit."""
-    lines = list[Span]()
-    last_end = -1
-    for start, end in tokens_of(text):
-        if lines and "\n" not in text[last_end:start]:
-            lines[-1] = lines[-1][0], end
-        else:
-            lines.append((start, end))
-        last_end = end
-    return lines
-
-
+GO_PLACES = BracketPlaces(tokens_of, {"{": "}"})
 GO = ReplayLanguage(
     name="go",
     patterns=("*.go",),
@@ -177,7 +132,7 @@ GO = ReplayLanguage(
     reference_parser="go/parser",
     syntax_error=syntax_error,
     compiler=None,
-    suites=suites_of,
-    bodies=bodies_of,
-    statements=statements_of,
+    suites=GO_PLACES.suites_of,
+    bodies=GO_PLACES.bodies_of,
+    statements=GO_PLACES.statements_of,
 )

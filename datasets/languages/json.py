@@ -9,7 +9,7 @@ import json
 import re
 from typing import NoReturn
 
-from fimlsp.datasets.languages.replay_language import ReplayLanguage, Span, Suite, SuiteBuilder
+from fimlsp.datasets.languages.replay_language import BracketPlaces, ReplayLanguage, Span
 from fimlsp.languages.json import json as json_grammar
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{},:]|[^][{},:"\s]+')
@@ -42,31 +42,6 @@ def tokens_of(text: str) -> list[Span]:
     return [token.span() for token in _TOKEN.finditer(text)]
 
 
-def suites_of(text: str) -> tuple[Suite, ...]:
-    """The tokens of each object and array, its own brackets included, and last those of the file itself."""
-    suites = SuiteBuilder()
-    for token in tokens_of(text):
-        if text[token[0]] in _OPENING:
-            suites.enter()
-        suites.add(token)
-        if text[token[0]] in _CLOSING:
-            suites.leave()
-    return suites.suites()
-
-
-def bodies_of(text: str) -> list[Span]:
-    """The text between the brackets of each object or array that is not empty."""
-    bodies, starts = list[Span](), list[int]()
-    for start, end in tokens_of(text):
-        if text[start] in _OPENING:
-            starts.append(end)
-        elif text[start] in _CLOSING:
-            body = starts.pop(), start
-            if text[slice(*body)].strip():
-                bodies.append(body)
-    return sorted(bodies)
-
-
 def statements_of(text: str) -> list[Span]:
     """Each member of an object, name and value together, and each element of an array."""
     units, starts, last_end = list[Span](), list[int | None](), 0
@@ -85,6 +60,7 @@ def statements_of(text: str) -> list[Span]:
     return sorted(units)
 
 
+JSON_PLACES = BracketPlaces(tokens_of, {"{": "}", "[": "]"})
 JSON = ReplayLanguage(
     name="json",
     patterns=("*.json", "*.ipynb"),
@@ -92,7 +68,7 @@ JSON = ReplayLanguage(
     reference_parser="Python's json module (strict)",
     syntax_error=syntax_error,
     compiler=None,
-    suites=suites_of,
-    bodies=bodies_of,
+    suites=JSON_PLACES.suites_of,
+    bodies=JSON_PLACES.bodies_of,
     statements=statements_of,
 )

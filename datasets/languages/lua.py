@@ -18,6 +18,7 @@ from fimlsp.datasets.languages.replay_language import (
     Span,
     Suite,
     SuiteBuilder,
+    units_by_line,
 )
 from fimlsp.languages.lua import lua as lua_grammar
 from fimlsp.languages.slua.checker import check_script
@@ -107,13 +108,7 @@ class HolePlaces:
 
     def statements_of(self, text: str) -> list[Span]:
         """The tokens of each line, which a user types as one unit."""
-        units: list[Span] = []
-        for start, end in self.tokens_of(text):
-            if units and {"\n", "\r"}.isdisjoint(text[units[-1][1] : start]):
-                units[-1] = units[-1][0], end
-            else:
-                units.append((start, end))
-        return units
+        return units_by_line(text, self.tokens_of(text))
 
 
 LUA_PLACES = HolePlaces(

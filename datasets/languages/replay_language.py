@@ -7,7 +7,7 @@ The file is the outermost suite. A *stretch* is the tokens of a suite between tw
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -19,6 +19,9 @@ Span = tuple[int, int]
 
 Stretch = tuple[Span, ...]
 Suite = tuple[Stretch, ...]
+
+_OPENING, _CLOSING = frozenset(("(", "[", "{", "${")), frozenset(")]}")
+_LINE_ENDS = frozenset("\n\r")
 
 
 class NoTokensError(Exception):
@@ -98,6 +101,60 @@ class SuiteBuilder:
     def suites(self) -> tuple[Suite, ...]:
         """All suites in the order in which they end, those still open last."""
         return (*self._finished, *map(_without_empty_stretches, reversed(self._open)))
+
+
+@dataclass(frozen=True, slots=True)
+class BracketPlaces:
+    """The places for holes in a language whose blocks are pairs of brackets.
+
+    Attributes:
+        tokens_of: the span of each token of a valid text, without comments and line ends.
+        blocks: each opening bracket of a block, with the closing one.
+    """
+
+    tokens_of: Callable[[str], list[Span]]
+    blocks: Mapping[str, str]
+
+    def suites_of(self, text: str) -> tuple[Suite, ...]:
+        """The tokens of each pair of brackets, these included, and last those of the file itself."""
+        suites = SuiteBuilder()
+        for start, end in self.tokens_of(text):
+            token = text[start:end]
+            if token in _OPENING:
+                suites.enter()
+            suites.add((start, end))
+            if token in _CLOSING:
+                suites.leave()
+        return suites.suites()
+
+    def bodies_of(self, text: str) -> list[Span]:
+        """The content of each block, if it is not blank."""
+        bodies, starts = list[Span](), list[int]()
+        closing = frozenset(self.blocks.values())
+        for start, end in self.tokens_of(text):
+            token = text[start:end]
+            if token in self.blocks:
+                starts.append(end)
+            elif token in closing:
+                body = starts.pop(), start
+                if text[slice(*body)].strip():
+                    bodies.append(body)
+        return sorted(bodies)
+
+    def statements_of(self, text: str) -> list[Span]:
+        """The tokens of each line, which a user types as one unit."""
+        return units_by_line(text, self.tokens_of(text))
+
+
+def units_by_line(text: str, tokens: Iterable[Span]) -> list[Span]:
+    """A unit for each line of *text* on which a token starts and none of the line before goes on."""
+    units = list[Span]()
+    for start, end in tokens:
+        if units and _LINE_ENDS.isdisjoint(text[units[-1][1] : start]):
+            units[-1] = units[-1][0], end
+        else:
+            units.append((start, end))
+    return units
 
 
 def _without_empty_stretches(stretches: list[list[Span]]) -> Suite:

@@ -17,13 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from fimlsp.datasets.languages.replay_language import (
-    MissingParserError,
-    ReplayLanguage,
-    Span,
-    Suite,
-    SuiteBuilder,
-)
+from fimlsp.datasets.languages.replay_language import BracketPlaces, MissingParserError, ReplayLanguage, Span
 from fimlsp.languages.typescript import javascript, typescript
 from fimlsp.lexing.automata.cached_files import cache_folder
 
@@ -38,7 +32,6 @@ _CODE = re.compile(
 )
 _TEMPLATE_TEXT = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))+|\$\{|`", re.DOTALL)
 _REGULAR_EXPRESSION = re.compile(r"/(?![*/])(?:[^\\/\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[\w$]*")
-_OPENING, _CLOSING = "([{", ")]}"
 _OPERANDS = re.compile(r"[\w$)\]\"'`#]")
 _NO_OPERANDS = frozenset(
     (
@@ -149,45 +142,7 @@ def _tokens(text: str) -> Iterator[Span]:
                 in_text = True
 
 
-def suites_of(text: str) -> tuple[Suite, ...]:
-    """The tokens of each pair of brackets, these included, and last those of the file itself."""
-    suites = SuiteBuilder()
-    for start, end in tokens_of(text):
-        token = text[start:end]
-        if token in _OPENING or token == "${":
-            suites.enter()
-        suites.add((start, end))
-        if token in _CLOSING:
-            suites.leave()
-    return suites.suites()
-
-
-def bodies_of(text: str) -> list[Span]:
-    """The content of each pair of braces, if it is not blank."""
-    bodies, starts = list[Span](), list[int]()
-    for start, end in tokens_of(text):
-        if text[start:end] in ("{", "${"):
-            starts.append(end)
-        elif text[start:end] == "}":
-            body = starts.pop(), start
-            if text[slice(*body)].strip():
-                bodies.append(body)
-    return sorted(bodies)
-
-
-def statements_of(text: str) -> list[Span]:
-    """The tokens of each line, which a user types as one unit."""
-    lines = list[Span]()
-    last_end = -1
-    for start, end in tokens_of(text):
-        if lines and "\n" not in text[last_end:start]:
-            lines[-1] = lines[-1][0], end
-        else:
-            lines.append((start, end))
-        last_end = end
-    return lines
-
-
+PLACES = BracketPlaces(tokens_of, {"{": "}", "${": "}"})
 TYPESCRIPT, JAVASCRIPT = (
     ReplayLanguage(
         name=name,
@@ -196,9 +151,9 @@ TYPESCRIPT, JAVASCRIPT = (
         reference_parser=reference,
         syntax_error=partial(syntax_error, name),
         compiler=None,
-        suites=suites_of,
-        bodies=bodies_of,
-        statements=statements_of,
+        suites=PLACES.suites_of,
+        bodies=PLACES.bodies_of,
+        statements=PLACES.statements_of,
     )
     for name, patterns, grammar, reference in (
         ("typescript", ("*.ts", "*.mts", "*.cts"), typescript, "TypeScript"),

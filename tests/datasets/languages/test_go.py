@@ -25,13 +25,13 @@ def test_tokens_are_whole_and_comments_are_none():
 
 
 def test_each_token_is_in_one_suite():
-    suites = go.suites_of(TEXT)
+    suites = go.GO_PLACES.suites_of(TEXT)
     spans = sorted(span for suite in suites for stretch in suite for span in stretch)
     assert spans == go.tokens_of(TEXT)
 
 
 def test_bodies_stand_between_braces():
-    assert texts(go.bodies_of(TEXT))[1:] == [
+    assert texts(go.GO_PLACES.bodies_of(TEXT))[1:] == [
         "return `a\n}`",
         "return \"}\\\"\" + '\\''",
         "1, 2.5e-3, y[1:]",
@@ -39,7 +39,7 @@ def test_bodies_stand_between_braces():
 
 
 def test_statements_are_lines():
-    assert texts(go.statements_of(TEXT))[:2] == ["package p", "func add(a int) string {"]
+    assert texts(go.GO_PLACES.statements_of(TEXT))[:2] == ["package p", "func add(a int) string {"]
 
 
 @pytest.mark.go

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from fimlsp.datasets.languages.json import (
     JSON,
-    bodies_of,
+    JSON_PLACES,
     statements_of,
-    suites_of,
     syntax_error,
     tokens_of,
 )
@@ -98,7 +97,9 @@ def test_tokens():
     ],
 )  # fmt: skip
 def test_a_suite_is_an_object_or_array_and_its_stretches_lie_between_nested_ones(text, suites):
-    assert [["".join(texts(text, stretch)) for stretch in suite] for suite in suites_of(text)] == suites
+    assert [
+        ["".join(texts(text, stretch)) for stretch in suite] for suite in JSON_PLACES.suites_of(text)
+    ] == suites
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_a_suite_is_an_object_or_array_and_its_stretches_lie_between_nested_ones
     ],
 )  # fmt: skip
 def test_bodies_and_members(text, bodies, statements):
-    assert texts(text, bodies_of(text)) == bodies
+    assert texts(text, JSON_PLACES.bodies_of(text)) == bodies
     assert texts(text, statements_of(text)) == statements
 
 
@@ -130,6 +131,6 @@ def test_nothing_is_left_out(value):
     assert "".join(texts(text, tokens_of(text))) == json.dumps(
         value, ensure_ascii=False, separators=(",", ":")
     )
-    in_suites = [token for suite in suites_of(text) for stretch in suite for token in stretch]
+    in_suites = [token for suite in JSON_PLACES.suites_of(text) for stretch in suite for token in stretch]
     assert sorted(in_suites) == tokens_of(text)
-    assert (len(bodies_of(text)), len(statements_of(text))) == count(value)
+    assert (len(JSON_PLACES.bodies_of(text)), len(statements_of(text))) == count(value)

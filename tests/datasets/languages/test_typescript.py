@@ -24,13 +24,13 @@ def test_tokens_are_those_of_templates_and_regular_expressions_too():
 
 
 def test_each_token_is_in_one_suite():
-    suites = typescript.suites_of(TEXT)
+    suites = typescript.PLACES.suites_of(TEXT)
     spans = sorted(span for suite in suites for stretch in suite for span in stretch)
     assert spans == typescript.tokens_of(TEXT)
 
 
 def test_bodies_stand_between_braces():
-    assert [body.strip() for body in texts(typescript.bodies_of(TEXT))] == [
+    assert [body.strip() for body in texts(typescript.PLACES.bodies_of(TEXT))] == [
         "b.map(c => `${c}!`)",
         "c",
         "f(1 / 2)",
@@ -38,7 +38,7 @@ def test_bodies_stand_between_braces():
 
 
 def test_statements_are_lines():
-    assert texts(typescript.statements_of(TEXT))[1:] == ["if (!/[/]\\/x/g.test(e)) {", "f(1 / 2)", "}"]
+    assert texts(typescript.PLACES.statements_of(TEXT))[1:] == ["if (!/[/]\\/x/g.test(e)) {", "f(1 / 2)", "}"]
 
 
 @pytest.mark.node
