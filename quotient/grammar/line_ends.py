@@ -72,6 +72,8 @@ class _Spread:
             else:
                 symbols.append(self._name(name, same_line=same_line))
                 same_line = False
+        if side and side[-1] == self.layout.same_line:
+            raise ValueError(f"Cannot read the grammar: a rule ends with {side[-1]}. Put a symbol after it.")
         return tuple(symbols)
 
     def _name(self, name: str, *, same_line: bool) -> str:

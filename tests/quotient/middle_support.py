@@ -55,7 +55,10 @@ def verdict(state: GrammarState | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A middle about which the engine is wrong; *grammar* says of which language, where there are several."""
+    """A middle about which the engine is wrong; *grammar* says of which language, where there are several.
+
+    The complaint may be about the text with a *rest* after the middle: a completion, or the true rest of it.
+    """
 
     complaint: str
     left: bytes
@@ -63,6 +66,7 @@ class Fault:
     right: bytes
     detail: str = ""
     grammar: str = ""
+    rest: bytes = b""
 
 
 def fault(left: bytes, middle: bytes, right: bytes, state: GrammarState | None) -> Fault | None:

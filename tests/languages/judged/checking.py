@@ -79,11 +79,13 @@ class Tally:
             return
         after = state.feed(rest)
         if self.accepts(left + middle + rest + right) is False or after is None or not after.complete:
-            self.fault("dead end", left, middle, right, repr(rest))
+            self.fault("dead end", left, middle, right, repr(rest), rest)
 
-    def fault(self, complaint: str, left: bytes, middle: bytes, right: bytes, detail: str = "") -> None:
-        """Count a middle about which the engine is wrong."""
-        self.faults.append(Fault(complaint, left, middle, right, detail, self.grammar))
+    def fault(
+        self, complaint: str, left: bytes, middle: bytes, right: bytes, detail: str = "", rest: bytes = b""
+    ) -> None:
+        """Count a middle about which the engine is wrong, or the text with a *rest* after it."""
+        self.faults.append(Fault(complaint, left, middle, right, detail, self.grammar, rest))
 
 
 def total(tallies: Iterator[Tally], cases: int) -> Tally:

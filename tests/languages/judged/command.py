@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
 import click
 
+from ...quotient.middle_support import Fault
 from .checking import Judged, Tally, total
 from .cuts import cuts
 
@@ -17,12 +18,22 @@ Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
 """Tallies of all suites in turn, from a seed; also of real files, if there are any."""
 
 
+Explain = Callable[[Sequence[Fault]], tuple[Mapping[str, int], Sequence[Fault]]]
+"""How many faults each known difference explains, and the faults that none explains."""
+
+
 def command(
-    title: str, about: str, endless: Endless, suffix: str | None = None, judged: Judged | None = None
+    title: str,
+    about: str,
+    endless: Endless,
+    suffix: str | None = None,
+    judged: Judged | None = None,
+    explain: Explain | None = None,
 ) -> click.Command:
     """The command for the language *title*; with a *suffix*, files that end with it can be cut as well.
 
-    With *judged* such files can be read as wholes.
+    With *judged* such files can be read as wholes. The command fails if there is a fault that `explain` does
+    not explain.
     """
 
     @click.command(help=about)
@@ -49,16 +60,20 @@ def command(
                 sum_.include(tally)
         else:
             sum_ = total(endless(seed, files), cases)
-        for fault in sum_.faults[:20]:
+        names, unexplained = explain(sum_.faults) if explain is not None else ({}, sum_.faults)
+        for fault in unexplained[:20]:
             around = fault.left[-160:], fault.middle[-60:], fault.right[:60]
             click.echo(f"{fault.complaint}: {' <|> '.join(map(repr, around))} {fault.detail}")
             click.echo(fault.grammar, nl=bool(fault.grammar))
+        for name, count in names.items():
+            click.echo(f"{count} times: {name}")
         click.echo(
             f"{title}, seed {seed}, {len(files)} files: {sum_.judged:,} judged cases, "
             f"{sum_.undecided:,} open, {len(sum_.faults):,} disagreements, "
-            f"{sum_.dead_ends:,} dead ends, {perf_counter() - started:,.0f} s"
+            f"{sum_.dead_ends:,} dead ends, {len(unexplained):,} unexplained, "
+            f"{perf_counter() - started:,.0f} s"
         )
-        sys.exit(bool(sum_.faults))
+        sys.exit(bool(unexplained))
 
     hidden = {"folder", "whole", "sample"} if suffix is None else set() if judged else {"whole", "sample"}
     main.params = [parameter for parameter in main.params if parameter.name not in hidden]

@@ -51,7 +51,7 @@ def _judge_prefixes(
     place = 0
     while place < len(middle):
         if state is None:
-            tally.fault("refuses a true prefix", left, middle[:place], right)
+            tally.fault("refuses a true prefix", left, middle[:place], right, rest=middle[place:])
             return
         tally.judge(left, middle[:place], right, state)
         size = rng.choice((1, 1, 2, 4))

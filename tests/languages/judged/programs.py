@@ -55,13 +55,21 @@ def lexemes(
 
 
 def in_cuts(of: Judged, program: Program, rng: random.Random, files: Sequence[Path]) -> Iterator[Tally]:
-    """All suites of cuts in two programs, and one in one of *files*, if there are any."""
+    """All suites of cuts in two programs, and one in one of *files*, if there are any.
+
+    A program that the reference parser does not accept is judged once, and not cut.
+    """
     data = program(rng, rng.choice((5, 20, 100, 500)))
-    yield cut_text(of, data, rng)
-    yield staying_cuts(of, data, rng)
-    other = program(rng, 50)
-    for _ in range(5):
-        yield broken_cuts(of, data, other, rng)
+    if not of.accepts(data):
+        wrong = of.tally()
+        wrong.judge(b"", b"", data, of.start_between(b"", data))
+        yield wrong
+    else:
+        yield cut_text(of, data, rng)
+        yield staying_cuts(of, data, rng)
+        other = program(rng, 50)
+        for _ in range(5):
+            yield broken_cuts(of, data, other, rng)
     if files:
         text = rng.choice(files).read_bytes()
         if of.accepts(text):
