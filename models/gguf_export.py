@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFiles, read_files
+from fimlsp.models.checkpoints.eight_bits import read_tensors
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.confidence import FILE_NAME
 from fimlsp.models.errors import ModelError, require
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-OUR_FAMILY = "fimlsp"
+OUR_FAMILIES = ("fimlsp", "fimlsp with files")
 NEAREST_SPLIT = "superbpe"
 TENSORS = {
     "model.embed_tokens": "token_embd",
@@ -102,7 +102,7 @@ def _our_format(files: CheckpointFiles) -> FimFormat:
     """
     if small.is_supported(files.config, files.weights):
         fim = find_format(files.tokenizer.get_vocab(), files.name, architecture=files.architecture)
-        if fim.family == OUR_FAMILY:
+        if fim.family in OUR_FAMILIES:
             return fim
     raise ModelError(
         f"Cannot export {files.name}: only the bundled model and those of `fimlsp train` can be exported. "
@@ -169,7 +169,7 @@ def _add_vocabulary(writer: GGUFWriter, tokenizer: Tokenizer, fim: FimFormat, si
 def _tensors(files: CheckpointFiles) -> Mapping[str, Array]:
     """The weights under llama.cpp's names, in its order of rows."""
     shape = LlamaShape.from_config(files.config)
-    weights = {name: value for path in files.weights for name, value in load_file(path).items()}
+    weights = read_tensors(files.weights)
     tensors = {
         f"{gguf_name}.weight": weights[f"{name}.weight"]
         for name, gguf_name in TENSORS.items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class Case:
     elsewhere: MatchSource
 
 
-def cases(corpus: list[SourceFile], n: int) -> Iterator[Case]:
+def cases(corpus: Sequence[SourceFile], n: int) -> Iterator[Case]:
     """*n* cuts by each rule in the files of a package."""
     by_text = {file.text: file for file in corpus}
     index = TextIndex({file.name: file.text.encode() for file in corpus})
@@ -76,7 +76,7 @@ def main(packages: tuple[Path, ...], cuts: int) -> None:
     model = load_model()
     total, count = Counter[str](), Counter[str]()
     for package in track(packages, console=Console(stderr=True)):
-        for case in cases(read_corpus([package], ()), cuts):
+        for case in cases(read_corpus([package], ()).files, cuts):
             for name, value in bits(model, case):
                 total[name] += value
                 count[name] += 1

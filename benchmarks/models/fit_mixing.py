@@ -55,7 +55,7 @@ class Example:
 
 def examples(model: FimModel, package: Path, n: int) -> Iterator[Example]:
     """The examples of *n* cuts by each rule in the files of *package*."""
-    corpus = read_corpus([package], ())
+    corpus = read_corpus([package], ()).files
     names = {file.text: file.name for file in corpus}
     texts = {file.name: file.text.encode() for file in corpus}
     index = TextIndex(texts)

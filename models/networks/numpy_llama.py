@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
+from fimlsp.models.checkpoints.eight_bits import read_tensors, stored_bits
 from fimlsp.models.networks.candidates import best_candidates, n_known
 from fimlsp.models.protocols import Candidates
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float32]
 
 BYTES_MAX = 200_000_000
-"""Bytes of the weights; larger models are faster with torch."""
+"""Bytes of the weights in half precision; larger models are faster with torch."""
 
 CHUNK = 256
 FUTURE: Array = np.triu(np.full((CHUNK, CHUNK), -np.inf, np.float32), 1)
@@ -82,7 +82,7 @@ def is_supported(config: Mapping[str, Any], weights: Sequence[Path]) -> bool:
         and not (config.get("attention_bias") or config.get("mlp_bias") or config.get("rope_scaling"))
         and (config.get("rope_parameters") or {}).get("rope_type", "default") == "default"
         and (config.get("dtype") or config.get("torch_dtype")) in ("float16", "float32")
-        and sum(path.stat().st_size for path in weights) <= BYTES_MAX
+        and sum(path.stat().st_size for path in weights) * 16 <= BYTES_MAX * stored_bits(config)
     )
 
 
@@ -148,7 +148,7 @@ class NumpyLlama:
         Raises:
             KeyError: a size or a weight is missing.
         """
-        tensors = {name: value for path in weights for name, value in load_file(path).items()}
+        tensors = read_tensors(weights)
         if "lm_head.weight" not in tensors and not config.get("tie_word_embeddings"):
             raise KeyError("lm_head.weight is missing")
         shape = replace(LlamaShape.from_config(config), max_position_embeddings=context)

@@ -149,6 +149,13 @@ BARRED_MARKERS = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
 GLM_STOPS = ("<|endoftext|>", "<|user|>", "<|observation|>", "<|code_prefix|>", "<|code_suffix|>")
 
 FAMILIES = (
+    Family(
+        "fimlsp with files",
+        None,
+        ("<|right|>", RIGHT, "<|left|>", FILES, HERE, LEFT),
+        ("<|endoftext|>",),
+        Project(file=("<|file|>", "{path}\n{text}"), here=("<|file|>", "{path}\n")),
+    ),
     Family("fimlsp", None, ("<|right|>", RIGHT, "<|left|>", LEFT), ("<|endoftext|>",)),
     Family(
         "SantaCoder",

@@ -6,28 +6,35 @@ The folder has the common layout of checkpoints, which fimlsp and transformers r
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
+import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, read_files
+from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, INDEX, PROMPT_KEY, read_files
+from fimlsp.models.checkpoints.eight_bits import BITS_KEY, Weights, quantised, read_tensors
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.numpy_llama import LlamaShape
-from fimlsp.models.training.corpus import SourceFile
-from fimlsp.models.training.examples import END_OF_TEXT, LEFT, PAD, RIGHT, SPECIAL, Examples, train_tokenizer
+from fimlsp.models.training.examples import END_OF_TEXT, FILE, LEFT, PAD, RIGHT
+from fimlsp.models.training.loop import Progress
 from fimlsp.models.training.network import Transformer
 
 HEAD = 64
 CONTEXT = 1024
-TOKENIZER_PASSAGES, TOKENIZER_PASSAGE = 4000, 6000
+PROMPT_TOKENS = 512
+PIECE_BYTES = 15 << 20
+"""Bytes of tensors in one file of weights, with room for its header below 16 MiB."""
+
+PROGRESS, STEPS_KEY = "training.json", "steps"
 
 NOISE = 0.5
 """Standard deviation of the noise of `widened`, in those of the matrix that it is added to."""
@@ -43,21 +50,6 @@ class Sizes:
     vocabulary: int = 4096
     width: int = 192
     layers: int = 6
-
-
-def new(sizes: Sizes, files: Sequence[SourceFile]) -> tuple[Transformer, Tokenizer]:
-    """A network with random weights, and a tokenizer learnt from *files*."""
-    tokenizer = make_tokenizer(files, sizes.vocabulary)
-    model = Transformer(shape_of(sizes, tokenizer))
-    initialise(model)
-    return model, tokenizer
-
-
-def make_tokenizer(files: Sequence[SourceFile], size: int) -> Tokenizer:
-    """A tokenizer of *size* tokens learnt from 24 MB, drawn in the same way as training examples."""
-    drawn = Examples(files, train_tokenizer([], 260), Random(0))
-    passages = (drawn.passage(TOKENIZER_PASSAGE) for _ in range(TOKENIZER_PASSAGES))
-    return train_tokenizer(passages, size)
 
 
 def shape_of(sizes: Sizes, tokenizer: Tokenizer) -> LlamaShape:
@@ -82,6 +74,13 @@ def initialise(model: Transformer) -> None:
             torch.nn.init.zeros_(parameter)
 
 
+def new(sizes: Sizes, tokenizer: Tokenizer) -> Transformer:
+    """A network with random weights for the tokens of *tokenizer*."""
+    model = Transformer(shape_of(sizes, tokenizer))
+    initialise(model)
+    return model
+
+
 def trained_before(name: str) -> tuple[Transformer, Tokenizer]:
     """The network and the tokenizer of the folder *name*, or of the `bundled` model.
 
@@ -91,16 +90,58 @@ def trained_before(name: str) -> tuple[Transformer, Tokenizer]:
     files = read_files(BUNDLED if name == "bundled" else Path(name), name)
     try:
         model = Transformer(LlamaShape.from_config(files.config))
-        tensors = {key: value for path in files.weights for key, value in load_file(path).items()}
-        model.load_state_dict(tensors)
-        if any(files.tokenizer.token_to_id(marker) is None for marker in SPECIAL):
-            raise KeyError(SPECIAL)
+        tensors = read_tensors(files.weights)
+        model.load_state_dict({key: torch.from_numpy(value) for key, value in tensors.items()})
+        if any(files.tokenizer.token_to_id(marker) is None for marker in (END_OF_TEXT, LEFT, RIGHT, PAD)):
+            raise KeyError(END_OF_TEXT)
     except (KeyError, RuntimeError) as error:
         raise ModelError(
             f"{name} was not made by this command, so it cannot be trained further; "
             "start from `bundled` or from a folder that `fimlsp train` wrote."
         ) from error
     return model, files.tokenizer
+
+
+def interrupted(folder: Path) -> tuple[Transformer, Tokenizer, Progress]:
+    """The network, the tokenizer and the progress of a run in *folder* that has not ended.
+
+    Raises:
+        ModelError: there is no such run, it has ended, or its files are of different times.
+    """
+    progress = read_progress(folder)
+    try:
+        steps = {_steps_of(path) for path in folder.glob("*.safetensors")}
+    except (OSError, ValueError, SafetensorError) as error:
+        raise ModelError(f"Cannot read the weights in {folder}: {error}. Train without --resume.") from error
+    if progress.share >= 1:
+        raise ModelError(
+            f"The run in {folder} has ended. Use --start-from {folder} to train its model further."
+        )
+    if steps != {progress.steps}:
+        raise ModelError(
+            f"Cannot continue the run in {folder}: it ended while its weights were written, or they are of "
+            "another network. Use --start-from with an older copy of the folder."
+        )
+    return *trained_before(str(folder)), progress
+
+
+def read_progress(folder: Path) -> Progress:
+    """The progress of the run that wrote *folder*.
+
+    Raises:
+        ModelError: there was no such run.
+    """
+    try:
+        return Progress(**json.loads((folder / PROGRESS).read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"Cannot read {PROGRESS} in {folder}: {error}. Give a folder of `fimlsp train`."
+        ) from error
+
+
+def _steps_of(path: Path) -> int:
+    with safe_open(path, "np") as tensors:
+        return int((tensors.metadata() or {}).get(STEPS_KEY, -1))
 
 
 def widened(model: Transformer) -> Transformer:
@@ -140,17 +181,53 @@ def _twinned(name: str, weight: Tensor, noise: torch.Generator) -> Tensor:
     return torch.cat([outputs / 2 + apart, outputs / 2 - apart], dim=1)
 
 
-def save(model: Transformer, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write `config.json`, the tokenizer and half-precision weights into *folder*."""
+def save(model: Transformer, tokenizer: Tokenizer, folder: Path, progress: Progress, bits: int = 16) -> None:
+    """Write `config.json`, the tokenizer, the progress, and weights of 8 or 16 *bits* in files below 16 MiB.
+
+    Each file is replaced only once its new content is complete.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    _write_json(folder / "config.json", _config(model.shape, tokenizer))
-    _write_json(folder / "tokenizer_config.json", _tokenizer_config(model.shape))
-    tokenizer.save(str(folder / "tokenizer.json"))
-    weights = {name: value.half().contiguous() for name, value in model.state_dict().items()}
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    values = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    stored = (
+        quantised(values) if bits == 8 else {name: value.astype(np.float16) for name, value in values.items()}
+    )
+    pieces = list(_pieces(stored))
+    names = [f"model-{number:05}-of-{len(pieces):05}.safetensors" for number in range(1, len(pieces) + 1)]
+    metadata = {"format": "pt", STEPS_KEY: str(progress.steps)}
+    for name, piece in zip(names, pieces, strict=True):
+        save_file(piece, folder / f"{name}.unfinished", metadata=metadata)
+    index = {
+        "metadata": {"total_size": sum(value.nbytes for value in stored.values())},
+        "weight_map": {key: name for name, piece in zip(names, pieces, strict=True) for key in piece},
+    }
+    texts = {
+        INDEX: index,
+        "config.json": _config(model.shape, tokenizer, bits),
+        "tokenizer_config.json": _tokenizer_config(model.shape, tokenizer),
+        PROGRESS: asdict(progress),
+    }
+    for name, value in texts.items():
+        (folder / f"{name}.unfinished").write_text(json.dumps(value, indent=1) + "\n")
+    tokenizer.save(str(folder / "tokenizer.json.unfinished"))
+    for name in (*names, *texts, "tokenizer.json"):
+        (folder / f"{name}.unfinished").replace(folder / name)
+    for path in folder.glob("*.safetensors"):
+        if path.name not in names:
+            path.unlink()
 
 
-def _config(shape: LlamaShape, tokenizer: Tokenizer) -> dict[str, Any]:
+def _pieces(weights: Mapping[str, NDArray[Any]]) -> Iterator[Weights]:
+    """*weights* in groups of at most `PIECE_BYTES`; a larger tensor is alone."""
+    piece: Weights = {}
+    for name, value in weights.items():
+        if piece and sum(other.nbytes for other in piece.values()) + value.nbytes > PIECE_BYTES:
+            yield piece
+            piece = {}
+        piece[name] = np.ascontiguousarray(value)
+    yield piece
+
+
+def _config(shape: LlamaShape, tokenizer: Tokenizer, bits: int) -> dict[str, Any]:
     end = tokenizer.token_to_id(END_OF_TEXT)
     return {
         "architectures": ["LlamaForCausalLM"],
@@ -162,23 +239,23 @@ def _config(shape: LlamaShape, tokenizer: Tokenizer) -> dict[str, Any]:
         "mlp_bias": False,
         "tie_word_embeddings": True,
         BUFFER_KEY: True,
+        PROMPT_KEY: PROMPT_TOKENS,
+        **({BITS_KEY: 8} if bits == 8 else {}),
         "bos_token_id": end,
         "eos_token_id": end,
         "pad_token_id": tokenizer.token_to_id(PAD),
     }
 
 
-def _tokenizer_config(shape: LlamaShape) -> dict[str, Any]:
+def _tokenizer_config(shape: LlamaShape, tokenizer: Tokenizer) -> dict[str, Any]:
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": shape.max_position_embeddings,
         "bos_token": END_OF_TEXT,
         "eos_token": END_OF_TEXT,
         "pad_token": PAD,
-        "additional_special_tokens": [LEFT, RIGHT],
+        "additional_special_tokens": [
+            marker for marker in (LEFT, RIGHT, FILE) if tokenizer.token_to_id(marker) is not None
+        ],
         "clean_up_tokenization_spaces": False,
     }
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2) + "\n")

@@ -10,6 +10,7 @@ A corpus is a list of files with their text, each in one of three splits:
 
 Dropped are tests, vendored copies, generated and data-like files, and files that do not parse. So are files
 that differ from an earlier one only in white space, and files to learn from that repeat held-out packages.
+The corpus counts the bytes of each reason.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import ast
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -63,6 +65,9 @@ DISTINCTIVE_MIN = 25
 REPEATED_MAX = 0.12
 """The share of distinctive lines of a file to learn from that may occur in held-out packages as well."""
 
+COMMON_FROM = 3
+"""The number of held-out packages from which on a line of theirs is common property."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -74,34 +79,71 @@ class SourceFile:
     split: Split
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The accepted *files* in a fixed order, and the bytes *left out* for each reason."""
+
+    files: Sequence[SourceFile]
+    left_out: Mapping[str, int]
+
+    def part(self, split: Split) -> list[SourceFile]:
+        """The files of one split."""
+        return [file for file in self.files if file.split == split]
+
+
 def read_corpus(
-    roots: Sequence[Path], held_out: Iterable[str], skipped: Iterable[str] = ()
-) -> list[SourceFile]:
-    """All usable Python files below *roots*, in a fixed order.
+    roots: Sequence[Path],
+    held_out: Iterable[str],
+    skipped: Iterable[str] = (),
+    held_out_roots: Sequence[Path] = (),
+) -> Corpus:
+    """All usable Python files below *roots* and *held_out_roots*.
 
     Args:
         roots: folders that are searched; a package is a folder or module directly inside one of them.
         held_out: packages of the `ood` split.
         skipped: packages that are left out altogether, for instance because of their licence.
+        held_out_roots: folders of which all packages are of that split.
     """
-    out_of_distribution, unwanted, seen = frozenset(held_out), frozenset(skipped), set[bytes]()
-    files = list[SourceFile]()
-    for package, name, path in _candidates(roots):
-        text = None if package in unwanted else _usable_text(path)
-        if text is None or (digest := _fingerprint(text)) in seen:
-            continue
-        seen.add(digest)
-        split: Split = "ood" if package in out_of_distribution else "val" if _is_validation(name) else "train"
-        files.append(SourceFile(package, name, text, split))
-    return list(_without_copies(files))
+    unwanted, seen = frozenset(skipped), set[bytes]()
+    files, left_out = list[SourceFile](), Counter[str]()
+    candidates = [*_candidates(held_out_roots)]
+    out_of_distribution = {*held_out, *(package for package, _, _ in candidates)}
+    for package, name, path in [*candidates, *_candidates(roots)]:
+        text = None if package in unwanted else usable_text(path)
+        if text is None:
+            left_out["unusable or unwanted"] += _size(path)
+        elif (digest := _fingerprint(text)) in seen:
+            left_out["repeats another file"] += len(text)
+        else:
+            seen.add(digest)
+            split: Split = (
+                "ood" if package in out_of_distribution else "val" if _is_validation(name) else "train"
+            )
+            files.append(SourceFile(package, name, text, split))
+    repeated = set(map(id, repeated_files(files)))
+    left_out["repeats held-out packages"] = sum(len(file.text) for file in files if id(file) in repeated)
+    return Corpus([file for file in files if id(file) not in repeated], left_out)
 
 
-def _without_copies(files: Sequence[SourceFile]) -> Iterator[SourceFile]:
-    """*files* without those to learn from that repeat held-out packages, such as forks of them."""
-    held_out = set[str]().union(*(_distinctive_lines(file.text) for file in files if file.split == "ood"))
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def repeated_files(files: Sequence[SourceFile]) -> Iterator[SourceFile]:
+    """The files to learn from that repeat held-out packages, as forks of them do."""
+    packages: dict[str, set[str]] = {}
+    for file in files:
+        if file.split == "ood":
+            packages.setdefault(file.package, set()).update(_distinctive_lines(file.text))
+    owners = Counter(line for lines in packages.values() for line in lines)
+    held_out = {line for line, count in owners.items() if count < COMMON_FROM}
     for file in files:
         lines = _distinctive_lines(file.text) if file.split == "train" and held_out else frozenset[str]()
-        if len(lines & held_out) <= REPEATED_MAX * len(lines):
+        if len(lines & held_out) > REPEATED_MAX * len(lines):
             yield file
 
 
@@ -122,7 +164,8 @@ def _is_test(filename: str) -> bool:
     return filename.startswith("test_") or filename.endswith("_test.py") or filename == "conftest.py"
 
 
-def _usable_text(path: Path) -> str | None:
+def usable_text(path: Path) -> str | None:
+    """The text of a file that a model may learn from; None if there is a reason against it."""
     try:
         data = read_bounded(path, BYTES_MAX)
         text = data.decode()

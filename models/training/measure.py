@@ -19,7 +19,7 @@ from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings, Unconstrained
 from fimlsp.models.loading import FimModel
 from fimlsp.models.training.corpus import SourceFile
-from fimlsp.models.training.examples import Examples, SpanRule, rest_of_line, whole_lines
+from fimlsp.models.training.examples import Markers, SpanRule, passages, rest_of_line, whole_lines
 from fimlsp.models.training.loop import next_token_loss
 from fimlsp.models.training.network import Transformer
 
@@ -50,16 +50,16 @@ class BitsPerByte:
 
 
 def bits_per_byte(
-    model: Transformer, counts: TokenCounts, files: Sequence[SourceFile], passages: int, length: int
+    model: Transformer, counts: TokenCounts, files: Sequence[SourceFile], n_passages: int, length: int
 ) -> BitsPerByte:
-    """Measure on random *passages* of up to *length* tokens, each read alone."""
-    examples = Examples(files, counts.tokenizer, Random(0), fim_rate=0)
+    """Measure on *n_passages* random passages of up to *length* tokens, each read alone."""
+    pad, drawn = Markers.of(counts.tokenizer).pad, passages(files, Random(0), length * 8)
     bits, size = [0.0, 0.0, 0.0], 0
-    for _ in range(passages):
-        tokens = examples.encode(examples.passage(length * 8))[:length]
+    for _ in range(n_passages):
+        tokens = counts.tokenizer.encode(next(drawn), add_special_tokens=False).ids[:length]
         row = torch.tensor([tokens])
         with torch.inference_mode():
-            nats = next_token_loss(model(row[:, :-1]), row, examples.markers.pad, "sum")
+            nats = next_token_loss(model(row[:, :-1]), row, pad, "sum")
         single, pairs = counts.bits(tokens)
         bits = [bits[0] + float(nats) / math.log(2), bits[1] + pairs, bits[2] + single]
         size += len(counts.tokenizer.decode(tokens[1:]).encode())

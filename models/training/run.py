@@ -1,12 +1,15 @@
-"""Runs a whole training: corpus, tokenizer, network, measures, checkpoint folder and card."""
+"""Runs a whole training: corpus or pack, network, measures, checkpoint folder and card.
+
+A run with a pack trains and nothing else, as its minutes may be dear: `fimlsp train card` measures the result
+elsewhere. Every minute it writes its weights, from which it can be continued.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from random import Random
 
 import torch
 from tokenizers import Tokenizer
@@ -14,10 +17,19 @@ from tokenizers import Tokenizer
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.training.card import Making, Quality, card, loss_plot
-from fimlsp.models.training.checkpoint import Sizes, new, save, trained_before, widened
+from fimlsp.models.training.checkpoint import (
+    Sizes,
+    interrupted,
+    new,
+    read_progress,
+    save,
+    trained_before,
+    widened,
+)
 from fimlsp.models.training.corpus import SourceFile, Split, read_corpus
-from fimlsp.models.training.examples import Examples
-from fimlsp.models.training.loop import Plan, Precision, Progress, Training
+from fimlsp.models.training.examples import Markers, make_tokenizer
+from fimlsp.models.training.held_out import HeldOut
+from fimlsp.models.training.loop import Batches, Plan, Progress, Training
 from fimlsp.models.training.measure import (
     RULES,
     TokenCounts,
@@ -28,74 +40,111 @@ from fimlsp.models.training.measure import (
     predictor,
 )
 from fimlsp.models.training.network import Transformer
+from fimlsp.models.training.pack import Pack, make_pack, read_pack
 
-SAVE_EVERY_SECONDS = 300
+SAVE_EVERY_SECONDS = 60
+SAVING_SECONDS = 12
+"""Time before the end of a run's minutes at which training stops, to measure and write."""
+
+HELD_OUT_EXAMPLES, HELD_OUT_AT_END = 16, 128
 COUNTED_FILES = 400
 CUTS = 200
-STATE = "training.state"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a run; see `fimlsp train --help`.
+    """The options of a run; see `fimlsp train run --help`.
 
-    If *start* names a model trained before, *sizes* are ignored; with *widen* it is made twice as wide.
+    Either *pack* or *roots* has the source. If *start* names a model trained before, *sizes* are ignored;
+    with *widen* it is made twice as wide.
     """
 
-    roots: Sequence[Path]
     output: Path
-    minutes: float
+    plan: Plan
+    roots: Sequence[Path] = ()
+    pack: Path | None = None
     held_out: Sequence[str] = ()
     skipped: Sequence[str] = ()
     sizes: Sizes = field(default_factory=Sizes)
     start: str | None = None
     widen: bool = False
     threads: int = 1
+    workers: int = 0
     device: str | None = None
-    precision: Precision = "bfloat16"
-    compiled: bool = False
+    bits: int = 16
     resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Receives the progress of a run: *stage* gets a sentence, *step* the progress after every step."""
+    """Receives the progress of a run: *stage* gets a sentence, *step* the progress after every few steps."""
 
     stage: Callable[[str], None]
     step: Callable[[Progress], None]
 
 
 def run(options: Options, reports: Reports) -> Path:
-    """Train a model with *options*; the folder with checkpoint and card.
+    """Train a model with *options*; the folder with the checkpoint, and without a pack its card.
+
+    The minutes of the plan count from here.
 
     Raises:
         ModelError: the roots contain too little Python source, there is no such device, or the run cannot be
-            resumed. Also if it was interrupted; then its state is saved.
+            resumed. Also if it was interrupted; then its weights are saved.
     """
+    begun = time.monotonic()
     torch.set_num_threads(options.threads)
+    torch.set_float32_matmul_precision("high")
     torch.manual_seed(0)
-    reports.stage(f"reading Python files below {', '.join(map(str, options.roots))}")
-    files = read_corpus(options.roots, options.held_out, options.skipped)
-    learnt = _part(files, "train")
-    if not learnt:
-        raise ModelError("No usable Python files found in the given folders; give folders with source code.")
-    reports.stage(f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB")
-    model, tokenizer = _initial(options, learnt)
+    model, tokenizer, progress = _known(options)
+    pack = _pack(options, tokenizer, reports)
+    if model is None:
+        model = new(options.sizes, pack.tokenizer)
+    elif tokenizer is not None and tokenizer.get_vocab() != pack.tokenizer.get_vocab():
+        raise ModelError(
+            f"Cannot train {options.start or options.output} on this pack: its tokenizer is another."
+        )
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     _move(model, device)
     size = f"{_n_parameters(model) / 1e6:.1f} M parameters"
-    reports.stage(f"training {size} for {options.minutes:g} minutes ({device})")
-    progress = _train(model, learnt, tokenizer, options, reports)
-    reports.stage("measuring")
-    model.to("cpu")
-    save(model, tokenizer, options.output)
-    loaded = load_model(str(options.output.absolute()))
-    quality = _quality(model, tokenizer, loaded, files, CUTS)
-    making = _making(model, progress, options, device)
-    (options.output / "README.md").write_text(card(making, files, quality))
-    (options.output / "loss.svg").write_text(loss_plot(progress.history))
-    (options.output / STATE).unlink(missing_ok=True)
+    reports.stage(
+        f"{time.monotonic() - begun:.0f} s: training {size} for {options.plan.minutes:g} minutes ({device})"
+    )
+    deadline = begun + 60 * options.plan.minutes - (SAVING_SECONDS if device != "cpu" else 0)
+    progress = _train(model, pack, progress, deadline, options, reports)
+    if options.pack is None:
+        reports.stage("measuring")
+        model.to("cpu")
+        write_card(options.output, pack, _hardware(options, device), reports.stage, _notes(options))
     return options.output
+
+
+def write_card(
+    folder: Path, pack: Pack, hardware: str, report: Callable[[str], None], notes: Sequence[str] = ()
+) -> None:
+    """Measure the model in *folder* on the files that *pack* holds out, and write its card and loss curve.
+
+    Raises:
+        ModelError: `fimlsp train` did not make the model.
+    """
+    model, tokenizer = trained_before(str(folder))
+    loaded = load_model(str(folder.absolute()))
+    progress = read_progress(folder)
+    report("measuring bits a byte and exact lines")
+    files = [file for split in ("train", "val", "ood") for file in pack.files(split)]
+    quality = _quality(model, tokenizer, loaded, files, CUTS)
+    making = Making(
+        model.shape,
+        _n_parameters(model),
+        progress.tokens,
+        progress.steps,
+        progress.seconds / 60,
+        hardware,
+        tuple(notes),
+        progress.held_out[-1][1] if progress.held_out else {},
+    )
+    (folder / "README.md").write_text(card(making, files, quality))
+    (folder / "loss.svg").write_text(loss_plot(progress.history))
 
 
 def _n_parameters(model: torch.nn.Module) -> int:
@@ -103,17 +152,9 @@ def _n_parameters(model: torch.nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _making(model: Transformer, progress: Progress, options: Options, device: str) -> Making:
+def _hardware(options: Options, device: str) -> str:
     on_cpu = f"CPU, {options.threads} thread{'s' * (options.threads > 1)}"
-    return Making(
-        model.shape,
-        _n_parameters(model),
-        progress.tokens,
-        progress.steps,
-        progress.seconds / 60,
-        on_cpu if device == "cpu" else "one GPU",
-        _notes(options),
-    )
+    return on_cpu if device == "cpu" else "one GPU"
 
 
 def _quality(
@@ -140,11 +181,28 @@ def _quality(
     return quality
 
 
-def _initial(options: Options, learnt: Sequence[SourceFile]) -> tuple[Transformer, Tokenizer]:
+def _known(options: Options) -> tuple[Transformer | None, Tokenizer | None, Progress | None]:
+    """The network, tokenizer and progress with which the run starts, as far as they are known before."""
+    if options.resume:
+        return interrupted(options.output)
     if options.start is None:
-        return new(options.sizes, learnt)
+        return None, None, None
     model, tokenizer = trained_before(options.start)
-    return widened(model) if options.widen else model, tokenizer
+    return (widened(model) if options.widen else model), tokenizer, None
+
+
+def _pack(options: Options, tokenizer: Tokenizer | None, reports: Reports) -> Pack:
+    """The pack of the run: from its files, or made of the source below its roots."""
+    if options.pack is not None:
+        reports.stage(f"reading the pack {options.pack}")
+        return read_pack(options.pack)
+    reports.stage(f"reading Python files below {', '.join(map(str, options.roots))}")
+    files = read_corpus(options.roots, options.held_out, options.skipped).files
+    learnt = _part(files, "train")
+    if not learnt:
+        raise ModelError("No usable Python files found in the given folders; give folders with source code.")
+    reports.stage(f"{len(files):,} files, {sum(len(file.text) for file in files) / 1e6:.0f} MB")
+    return make_pack(tokenizer or make_tokenizer(learnt, options.sizes.vocabulary), files, {}, {})
 
 
 def _notes(options: Options) -> tuple[str, ...]:
@@ -152,13 +210,6 @@ def _notes(options: Options) -> tuple[str, ...]:
         return ()
     wider = ", made twice as wide" if options.widen else ""
     return (f"Training continued from the weights of {Path(options.start).name}{wider}.",)
-
-
-def _plan(options: Options) -> Plan:
-    plan = Plan(options.minutes, precision=options.precision, compiled=options.compiled)
-    if options.start is None:
-        return plan
-    return plan.widened() if options.widen else plan.further()
 
 
 def _move(model: Transformer, device: str) -> None:
@@ -169,28 +220,51 @@ def _move(model: Transformer, device: str) -> None:
 
 
 def _train(
-    model: Transformer, files: Sequence[SourceFile], tokenizer: Tokenizer, options: Options, reports: Reports
+    model: Transformer,
+    pack: Pack,
+    before: Progress | None,
+    deadline: float,
+    options: Options,
+    reports: Reports,
 ) -> Progress:
-    """Train until the time is up; save checkpoint and state every five minutes, and when interrupted."""
-    training = Training(model, _plan(options))
-    state = options.output / STATE
-    if options.resume and state.exists():
-        training.load(state)
-        reports.stage(f"continuing after {training.progress.steps:,} steps")
-    examples = Examples(files, tokenizer, Random(f"{options.start} {training.progress.steps}"))
+    """Train until *deadline*; save every minute, at the end, and when interrupted."""
+    training = Training(model, options.plan, before)
+    if before is not None:
+        reports.stage(f"continuing after {before.steps:,} steps")
+    held_out = HeldOut(pack, options.plan.context, HELD_OUT_EXAMPLES)
+    batches = Batches(pack, options.plan, f"{options.start} {training.progress.steps}")
+    loaded = batches.loaded(options.workers, model.model.embed_tokens.weight.device)
+    pad = Markers.of(pack.tokenizer).pad
     saved = time.monotonic()
     try:
-        for progress in training.steps(examples):
+        for progress in training.steps(loaded, pad, deadline):
             reports.step(progress)
-            if time.monotonic() - saved > SAVE_EVERY_SECONDS:
-                save(model, tokenizer, options.output)
-                training.save(state)
+            if time.monotonic() - saved > SAVE_EVERY_SECONDS and progress.share < 1:
+                _measure(model, held_out, progress, reports)
+                save(model, pack.tokenizer, options.output, progress, options.bits)
                 saved = time.monotonic()
     except KeyboardInterrupt:
-        options.output.mkdir(parents=True, exist_ok=True)
-        training.save(state)
+        save(model, pack.tokenizer, options.output, training.progress, options.bits)
         raise ModelError("Interrupted; the same command with --resume continues from here.") from None
+    _measure(model, HeldOut(pack, options.plan.context, HELD_OUT_AT_END), training.progress, reports)
+    save(model, pack.tokenizer, options.output, training.progress, options.bits)
     return training.progress
+
+
+def _measure(model: Transformer, held_out: HeldOut, progress: Progress, reports: Reports) -> None:
+    measures = held_out.measure(model)
+    if measures:
+        progress.held_out.append((progress.tokens, measures))
+        reports.stage(
+            f"{progress.seconds:.0f} s, {progress.tokens / 1e6:.1f} M tokens: {described(measures)}"
+        )
+
+
+def described(measures: Mapping[str, float]) -> str:
+    """The measures of `HeldOut` in words."""
+    parts = [f"{kind} {value:.3f}" for kind, value in measures.items() if kind != "suffix"]
+    suffix = [f"the suffix saves {measures['suffix']:.3f} nats a token"] if "suffix" in measures else []
+    return "; ".join([f"bits a byte held out: {', '.join(parts)}", *suffix])
 
 
 def _held_out_splits(files: Sequence[SourceFile]) -> list[Split]:

@@ -129,7 +129,7 @@ def test_models_can_be_listed(light):
 
 
 def test_training_says_what_it_needs(light, remedy):
-    done = light("train", "-o", "model")
+    done = light("train", "run", "-o", "model")
     assert done.returncode == 1
     assert done.stderr == f"Error: Training needs PyTorch and transformers. {remedy}\n"
 

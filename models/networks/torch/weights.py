@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedModel
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+)
 from transformers.utils import logging
 
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
+from fimlsp.models.checkpoints.eight_bits import read_tensors, stored_bits
 from fimlsp.models.errors import ModelError
 from fimlsp.models.networks.torch.int8 import quantise
 from fimlsp.models.networks.torch.placement import Placement
@@ -36,10 +40,10 @@ def read_weights(files: CheckpointFiles, placement: Placement, on_progress: OnPr
     _check_implementations(files)
     _silence_transformers()
     network: PreTrainedModel
-    read: Any = AutoModelForCausalLM.from_pretrained
+    read, place = _reader(files)
     with _reporting_progress(on_progress):
         network, report = read(
-            files.folder,
+            **place,
             dtype="auto" if placement.is_int8 else placement.dtype,
             use_safetensors=True,
             local_files_only=True,
@@ -57,6 +61,22 @@ def read_weights(files: CheckpointFiles, placement: Placement, on_progress: OnPr
         torch.nn.Module.to(network, placement.device)
     network.train(False)
     return network
+
+
+def _reader(files: CheckpointFiles) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+    """The function of transformers that reads *files*, with arguments: a folder, or weights of 8 bits."""
+    if stored_bits(files.config) != 8:
+        read: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
+        return read, {"pretrained_model_name_or_path": files.folder}
+    auto_config: Any = AutoConfig
+    config = auto_config.from_pretrained(files.folder, local_files_only=True)
+    weights = {name: torch.from_numpy(value) for name, value in read_tensors(files.weights).items()}
+    network: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
+    return network.from_pretrained, {
+        "pretrained_model_name_or_path": None,
+        "config": config,
+        "state_dict": weights,
+    }
 
 
 def _check_architecture(files: CheckpointFiles) -> None:

@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -19,15 +20,16 @@ from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings, Unconstrained
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
-from fimlsp.models.training import checkpoint, run
+from fimlsp.models.training import examples, run
 from fimlsp.models.training.card import loss_plot
-from fimlsp.models.training.checkpoint import widened
+from fimlsp.models.training.checkpoint import Sizes, interrupted, save, shape_of, trained_before, widened
 from fimlsp.models.training.command import train
 from fimlsp.models.training.corpus import SourceFile, read_corpus
-from fimlsp.models.training.examples import RULES, SPECIAL, Examples, train_tokenizer
-from fimlsp.models.training.loop import Plan, Progress, Training, next_token_loss
+from fimlsp.models.training.examples import RULES, SPECIAL, train_tokenizer
+from fimlsp.models.training.loop import Batches, Plan, Progress, Training, next_token_loss
 from fimlsp.models.training.measure import TokenCounts, copy_nearest, line_cuts
 from fimlsp.models.training.network import QUERY_BLOCK, Transformer, fused, in_blocks
+from fimlsp.models.training.pack import make_pack
 
 from .. import tiny_checkpoints as c
 
@@ -100,11 +102,15 @@ def test_what_a_corpus_holds(tmp_path):
     os.mkfifo(tmp_path / "one" / "pipe.py")
     (tmp_path / "one" / "zero.py").symlink_to("/dev/zero")
     (tmp_path / "one" / "large.py").write_text(TEXTS[0] + "x = 1\n" * 70_000)
-    files = read_corpus([tmp_path], held_out=["kept"], skipped=["unwanted"])
+    corpus = read_corpus([tmp_path], held_out=["kept"], skipped=["unwanted"])
+    files = corpus.files
     assert {file.name for file in files}.isdisjoint({*DROPPED, "one/latin.py", "one/large.py"})
     assert len(files) == 24
     assert {file.split for file in files if file.package == "kept"} == {"ood"}
     assert {file.split for file in files if file.package != "kept"} <= {"train", "val"}
+    assert all(corpus.left_out.values()), corpus.left_out
+    apart = read_corpus([tmp_path / "two"], (), (), [tmp_path / "kept"])
+    assert {file.split for file in apart.files} == {"ood"}, "modules of the names of those held out"
 
 
 def test_a_line_end_and_its_indentation_are_one_token():
@@ -119,24 +125,6 @@ def test_a_line_end_and_its_indentation_are_one_token():
 def test_spans_lie_in_the_text(rule, text, seed):
     begin, end = rule(text, random.Random(seed))
     assert 0 <= begin <= end <= len(text)
-
-
-@given(seed=st.integers(0, 999), length=st.sampled_from([200, 256]))
-def test_rows_have_the_length_asked_for(seed, length):
-    examples = Examples(files_of(TEXTS), TOKENIZER, random.Random(seed))
-    row = examples.row(length)
-    assert len(row) == length
-    assert row.count(examples.markers.pad) < length / 2
-
-
-def test_an_example_is_suffix_prefix_middle():
-    examples = Examples(files_of(TEXTS), TOKENIZER, random.Random(0))
-    tokens = examples.join("a = ", "b", "\n", 48)
-    texts = [TOKENIZER.decode([token], skip_special_tokens=False) for token in tokens]
-    assert texts in (
-        ["<|right|>", "\n", "<|left|>", "a", " =", " ", "b", "<|endoftext|>"],
-        ["<|right|>", "<|left|>", "a", " =", " ", "b", "<|endoftext|>"],
-    )
 
 
 @pytest.mark.parametrize(("heads", "key_heads"), [(4, 1), (4, 2), (2, 2)])
@@ -159,7 +147,7 @@ for compiled in (False, True):
     torch.manual_seed(0)
     model = Transformer(LlamaShape(300, 64, 192, 1, 2, 1, 32, 1024))
     training = Training(model, Plan(1, precision="float32", compiled=compiled))
-    losses.append([training._step(rows, 3) for _ in range(3)])
+    losses.append([float(training._step(iter([rows]), 3)) for _ in range(3)])
 print(json.dumps(losses))
 """
 
@@ -183,7 +171,7 @@ def test_a_compiled_step_is_the_same_step():
 
 def test_without_a_compiler_a_sentence_says_so(tmp_path):
     options = options_of(tmp_path, "--minutes", "0.01", "--compile")
-    code = "from fimlsp.models.training import checkpoint; checkpoint.TOKENIZER_PASSAGES = 20\n"
+    code = "from fimlsp.models.training import examples; examples.TOKENIZER_PASSAGES = 20\n"
     code += "from fimlsp.models.training.command import train; train()"
     cache = str(tmp_path / "cache")
     done = in_python(code, *options, PATH=str(tmp_path), CXX="", TORCHINDUCTOR_CACHE_DIR=cache)
@@ -194,7 +182,7 @@ def test_without_a_compiler_a_sentence_says_so(tmp_path):
 
 def test_a_widened_network_computes_the_same_and_its_twins_part():
     torch.manual_seed(0)
-    model = Transformer(checkpoint.shape_of(checkpoint.Sizes(width=128, layers=2), TOKENIZER))
+    model = Transformer(shape_of(Sizes(width=128, layers=2), TOKENIZER))
     wide = widened(model)
     rows = torch.randint(4, model.shape.vocab_size, (2, 50))
     torch.testing.assert_close(wide(rows[:, :-1]), model(rows[:, :-1]), atol=1e-4, rtol=1e-4)
@@ -208,7 +196,15 @@ def test_the_learning_rate_stays_within_its_peak_and_ends_at_zero(share, step):
     plan = Plan(minutes=1)
     assert 0 <= plan.rate(step, share) <= 1
     assert plan.rate(step, 1.0) == 0
-    assert plan.context(share) in (256, 512, 1024)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "context", "parts", "rows"),
+    [(8192, 512, 1, 16), (131072, 1024, 2, 64), (200000, 1024, 4, 48), (100, 512, 1, 1)],
+)
+def test_parts_of_a_step(tokens, context, parts, rows):
+    plan = Plan(minutes=1, tokens=tokens, context=context)
+    assert (plan.parts, plan.rows) == (parts, rows)
 
 
 def test_baselines():
@@ -228,8 +224,9 @@ def test_cuts_join_to_their_file():
 
 
 def make_small(monkeypatch):
-    monkeypatch.setattr(checkpoint, "TOKENIZER_PASSAGES", 20)
+    monkeypatch.setattr(examples, "TOKENIZER_PASSAGES", 20)
     monkeypatch.setattr(run, "CUTS", 3)
+    monkeypatch.setattr(run, "HELD_OUT_AT_END", 4)
 
 
 def test_the_command_makes_a_model_that_loads(tmp_path, monkeypatch):
@@ -248,7 +245,9 @@ def test_the_command_makes_a_model_that_loads(tmp_path, monkeypatch):
         "--hold-out",
         "kept",
     ]
-    result = CliRunner().invoke(train, [str(source_tree(tmp_path / "source")), "-o", str(folder), *options])
+    result = CliRunner().invoke(
+        train, ["run", str(source_tree(tmp_path / "source")), "-o", str(folder), *options]
+    )
     assert result.exit_code == 0, result.output
     card = (folder / "README.md").read_text()
     assert "CPU, 1 thread" in card
@@ -269,7 +268,7 @@ def check_transformers_agrees(folder, model):
 
 
 def test_a_folder_without_source_is_an_error(tmp_path):
-    result = CliRunner().invoke(train, [str(tmp_path), "-o", str(tmp_path / "model")])
+    result = CliRunner().invoke(train, ["run", str(tmp_path), "-o", str(tmp_path / "model")])
     assert result.exit_code == 1
     assert "No usable Python files" in result.output
 
@@ -280,33 +279,47 @@ def options_of(tmp_path, *more):
         source.mkdir()
         source_tree(source)
     sizes = ["--width", "64", "--layers", "1", "--vocabulary", "300", "--hold-out", "kept"]
-    return [str(source), "-o", str(tmp_path / "model"), *sizes, *more]
+    return ["run", str(source), "-o", str(tmp_path / "model"), *sizes, *more]
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     make_small(monkeypatch)
-    seen = []
+    first_losses = []
 
-    def interrupted(self, *arguments):
-        record(self, *arguments)
-        seen.append(self.steps)
-        if len(seen) == 3:
+    def interrupted_at_first(_, loss):
+        first_losses.append(loss)
+        if len(first_losses) == 1:
             raise KeyboardInterrupt
 
-    record = Progress.record
-    monkeypatch.setattr(Progress, "record", interrupted)
-    first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.1"))
+    monkeypatch.setattr(Progress, "record", interrupted_at_first)
+    monkeypatch.setattr("fimlsp.models.training.loop.READ_EVERY_SECONDS", 0.0)
+    first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.2", "--bits", "8"))
     assert first.exit_code == 1
     assert "--resume continues from here" in first.output
-    state = tmp_path / "model" / run.STATE
-    other = CliRunner().invoke(train, options_of(tmp_path, "--resume", "--layers", "2"))
-    assert "network of other sizes" in other.output
+    _, _, progress = interrupted(tmp_path / "model")
+    assert (progress.steps, 0 <= progress.share < 1) == (1, True)
+    monkeypatch.undo()
+    make_small(monkeypatch)
     second = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.1", "--resume"))
     assert second.exit_code == 0, second.output
-    assert "continuing after 3 steps" in second.output
-    assert seen[2:4] == [3, 4], "it counts on"
-    assert not state.exists()
+    assert "continuing after 1 steps" in second.output
     assert "<polyline" in (tmp_path / "model" / "loss.svg").read_text()
+    again = CliRunner().invoke(train, options_of(tmp_path, "--resume"))
+    assert "has ended. Use --start-from" in " ".join(again.output.split())
+
+
+def test_weights_of_different_steps_are_not_continued(tmp_path):
+    model = Transformer(shape_of(Sizes(width=64, layers=1), TOKENIZER))
+    save(model, TOKENIZER, tmp_path, Progress(steps=5, share=0.5))
+    assert interrupted(tmp_path)[2].steps == 5
+    (piece,) = tmp_path.glob("*.safetensors")
+    written = piece.read_bytes()
+    save(model, TOKENIZER, tmp_path, Progress(steps=6, share=0.5))
+    piece.write_bytes(written)
+    with pytest.raises(ModelError, match="ended while its weights were written"):
+        interrupted(tmp_path)
+    with pytest.raises(ModelError, match="Give a folder of `fimlsp train`"):
+        interrupted(tmp_path / "nowhere")
 
 
 def test_a_model_is_trained_further(tmp_path, monkeypatch):
@@ -315,7 +328,7 @@ def test_a_model_is_trained_further(tmp_path, monkeypatch):
     assert first.exit_code == 0, first.output
     before = load_model(str(tmp_path / "model"))
     more = ["-o", str(tmp_path / "more"), "--hold-out", "kept", "--minutes", "0.01"]
-    further = [str(tmp_path / "source"), *more, "--start-from", str(tmp_path / "model")]
+    further = ["run", str(tmp_path / "source"), *more, "--start-from", str(tmp_path / "model")]
     second = CliRunner().invoke(train, further)
     assert second.exit_code == 0, second.output
     after = load_model(str(tmp_path / "more"))
@@ -331,10 +344,10 @@ def test_a_model_is_widened(tmp_path, monkeypatch):
     first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.01"))
     assert first.exit_code == 0, first.output
     more = ["-o", str(tmp_path / "more"), "--hold-out", "kept", "--minutes", "0.01", "--widen"]
-    alone = CliRunner().invoke(train, [str(tmp_path / "source"), *more])
+    alone = CliRunner().invoke(train, ["run", str(tmp_path / "source"), *more])
     assert (alone.exit_code, "--widen requires --start-from" in alone.output) == (2, True)
     from_model = ["--start-from", str(tmp_path / "model")]
-    second = CliRunner().invoke(train, [str(tmp_path / "source"), *more, *from_model])
+    second = CliRunner().invoke(train, ["run", str(tmp_path / "source"), *more, *from_model])
     assert second.exit_code == 0, second.output
     check_transformers_agrees(tmp_path / "more", load_model(str(tmp_path / "more")))
     card = (tmp_path / "more" / "README.md").read_text()
@@ -356,7 +369,7 @@ def assert_refused(tmp_path, start, words):
 
 
 def test_further_training_starts_where_it_was():
-    model, tokenizer = checkpoint.trained_before("bundled")
+    model, tokenizer = trained_before("bundled")
     bundled = load_model()
     tokens = tokenizer.encode("import sys\n").ids
     mine = model(torch.tensor([tokens]))[0, -1].detach().numpy()
@@ -364,20 +377,38 @@ def test_further_training_starts_where_it_was():
     assert np.allclose(mine, bundled.network.logits(tokens[-1:]), atol=1e-3)
 
 
-def test_what_was_saved_is_what_is_loaded(tmp_path):
-    examples = Examples(files_of(TEXTS), TOKENIZER, random.Random(0))
-    shape = checkpoint.shape_of(checkpoint.Sizes(width=64, layers=1), TOKENIZER)
-    training = Training(Transformer(shape), Plan(minutes=1, precision="float32"))
-    next(iter(training.steps(examples)))
-    training.save(tmp_path / "state")
-    other = Training(Transformer(shape), Plan(minutes=1))
-    other.load(tmp_path / "state")
-    assert other.progress == training.progress
-    for mine, yours in zip(training.model.parameters(), other.model.parameters(), strict=True):
-        assert torch.equal(mine, yours)
-    (tmp_path / "state").write_bytes(b"no such thing")
-    with pytest.raises(ModelError, match="damaged or is of a network of other sizes"):
-        other.load(tmp_path / "state")
+@pytest.mark.parametrize("bits", [8, 16])
+def test_what_was_saved_is_what_is_loaded(tmp_path, monkeypatch, bits):
+    monkeypatch.setattr("fimlsp.models.training.checkpoint.PIECE_BYTES", 40_000)
+    pack = make_pack(TOKENIZER, files_of(TEXTS), {}, {})
+    plan = Plan(minutes=1, tokens=512, context=128, precision="float32")
+    training = Training(Transformer(shape_of(Sizes(width=64, layers=2), TOKENIZER)), plan)
+    batches = iter(Batches(pack, plan, "seed"))
+    training._step(batches, 3)
+    save(training.model, TOKENIZER, tmp_path, training.progress, bits)
+    assert len(list(tmp_path.glob("*.safetensors"))) > 2
+    assert not list(tmp_path.glob("*.unfinished"))
+    model, _ = trained_before(str(tmp_path))
+    for mine, yours in zip(training.model.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(
+            mine, yours, atol=float(mine.detach().abs().max()) / (200 if bits == 8 else 1000), rtol=0
+        )
+
+
+def test_steps_end_in_time_and_fully_decayed():
+    pack = make_pack(TOKENIZER, files_of(TEXTS), {}, {})
+    plan = Plan(minutes=1, tokens=256, context=128, warm_up_steps=1, precision="float32")
+    training = Training(Transformer(shape_of(Sizes(width=64, layers=1), TOKENIZER)), plan)
+    rates = []
+    record = training._set_rates
+    training._set_rates = lambda factor: (rates.append(factor), record(factor))
+    (*_, progress) = training.steps(iter(Batches(pack, plan, "seed")), 3, time.monotonic() + 2)
+    assert rates[0] == 1
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < 0.5
+    assert progress.share == 1
+    assert progress.tokens == progress.steps * 256
+    assert progress.history
 
 
 def test_a_device_to_train_on_that_is_not_there(tmp_path, monkeypatch):
