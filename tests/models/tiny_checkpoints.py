@@ -50,6 +50,7 @@ GEMMA = [
     "<|file_separator|>",
 ]
 FIMLSP = ["<|endoftext|>", "<|left|>", "<|right|>", "<|pad|>"]
+FIMLSP_WITH_FILES = [*FIMLSP, "<|file|>"]
 CODELLAMA = ["<unk>", "<s>", "</s>"]
 CODELLAMA_PIECES = ["▁<PRE>", "▁<SUF>", "▁<MID>", "▁<EOT>"]
 SIZES = {
@@ -215,6 +216,7 @@ FAMILIES = {
     "CodeGemma": (gemma, gemma_tokenizer),
     "CodeLlama": (llama, sentence_piece_tokenizer),
     "fimlsp": (llama, FIMLSP),
+    "fimlsp with files": (llama, FIMLSP_WITH_FILES),
 }
 
 

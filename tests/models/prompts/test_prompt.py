@@ -91,6 +91,11 @@ A, B = Neighbour("pkg/a.py", b"a = 1\n"), Neighbour("pkg/b.py", b"b = 2\n")
 FILES_OF_PROJECT = "# Path: pkg/b.py\nb = 2\n\n# Path: pkg/a.py\na = 1\n\n# Path: pkg/c.py\n"
 PROJECT = "<repo_name>project<file_sep>pkg/b.py\nb = 2\n<file_sep>pkg/a.py\na = 1\n<file_sep>"
 WITH_FILES = [
+    (
+        c.FIMLSP_WITH_FILES,
+        None,
+        "<|right|>right<|left|><|file|>pkg/b.py\nb = 2\n<|file|>pkg/a.py\na = 1\n<|file|>pkg/c.py\nleft",
+    ),
     (c.SANTACODER, "psm", f"<fim-prefix>{FILES_OF_PROJECT}left<fim-suffix>right<fim-middle>"),
     (c.SANTACODER, "spm", f"<fim-prefix><fim-suffix>right<fim-middle>{FILES_OF_PROJECT}left"),
     (c.STARCODER2, "psm", f"{PROJECT}<fim_prefix>pkg/c.py\nleft<fim_suffix>right<fim_middle>"),

@@ -150,7 +150,7 @@ def test_vocabularies_like_those_of_another_family_are_not_mistaken(tokens, name
         (
             STARCODER_MARKERS,
             {"family": "no"},
-            "Unknown family no for x; the known ones are fimlsp, SantaCoder",
+            "Unknown family no for x; the known ones are fimlsp with files, fimlsp, SantaCoder",
         ),
         (["<s>", "[SUFFIX]", "[PREFIX]"], {"order": "psm"}, "leave the order out, or use spm"),
     ],
