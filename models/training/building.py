@@ -15,7 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fimlsp import __version__
 from fimlsp.models.errors import ModelError
 from fimlsp.models.training.corpus import Corpus, SourceFile, read_corpus, usable_text
 from fimlsp.models.training.examples import make_tokenizer
@@ -214,7 +213,6 @@ def _manifest(order: Order, learnt: _Sources, held_out: _Sources, corpus: Corpus
         }
 
     return {
-        "made_by": f"fimlsp {__version__}",
         "sources": [described(wheel) for wheel in learnt.wheels],
         "earlier": [described(wheel) for wheel in learnt.earlier_wheels],
         "folders": [path.name for path in order.folders],
