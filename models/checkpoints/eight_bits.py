@@ -1,7 +1,7 @@
 """Weights of 8 bits in safetensors files: half the bytes of half precision, for any reader.
 
-A matrix [outputs, inputs] is stored as whole numbers from -127 to 127 under its own name, and the scale of
-each output under that name with `_scale`, as 32-bit floats. So a row keeps its own largest weight exactly
+A matrix [outputs, inputs] is stored as whole numbers from -127 to 127 under its own name. Under that name
+with `_scale` each output has its scale, a 32-bit float. So a row keeps its own largest weight exactly
 (the scheme of LLM.int8(), Dettmers et al. 2022, section 2.1, without its outliers). Vectors stay in half
 precision. `config.json` declares it (`fimlsp_weight_bits: 8`).
 

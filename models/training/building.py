@@ -1,4 +1,4 @@
-"""Builds a pack of bounded size from lists of releases: what `fimlsp train pack` does.
+"""Builds a pack of bounded size from lists of releases, for `fimlsp train pack`.
 
 The packages of the held-out list are read as well, so that copies of them are recognised by content. Those
 with a permissive licence go into the pack, to measure on. Packages under other licences serve the comparison
@@ -146,9 +146,9 @@ def _within_bounds(
 ) -> Pack:
     """Write a pack with as much of *files* as fits. They are encoded once, and compressed until they fit."""
     learnt = [file for file in files if file.split == "train"]
-    held_out = _cut([file for file in files if file.split != "train"], HELD_OUT_BYTES, earlier)
-    package_max = _package_max(learnt, order.bytes_max * BYTES_OF_TEXT_PER_BYTE)
-    chosen = [*held_out, *_cut(learnt, package_max, earlier)]
+    held_out = cut_packages([file for file in files if file.split != "train"], HELD_OUT_BYTES, earlier)
+    package_max = package_max_of(learnt, order.bytes_max * BYTES_OF_TEXT_PER_BYTE)
+    chosen = [*held_out, *cut_packages(learnt, package_max, earlier)]
     report(f"encoding {len(chosen):,} files, {sum(len(file.text) for file in chosen) / 1e6:.0f} MB")
     tokenizer = make_tokenizer([file for file in chosen if file.split == "train"], order.vocabulary)
     whole = make_pack(tokenizer, chosen, earlier, {})
@@ -169,11 +169,11 @@ def _within_bounds(
             return pack
         report(f"{size / 2**20:.1f} MiB are too many")
         used = sum(len(file.text) for file in chosen if file.split == "train")
-        package_max = _package_max(learnt, used * order.bytes_max / size * MARGIN)
-        chosen = [*held_out, *_cut(learnt, package_max, earlier)]
+        package_max = package_max_of(learnt, used * order.bytes_max / size * MARGIN)
+        chosen = [*held_out, *cut_packages(learnt, package_max, earlier)]
 
 
-def _package_max(files: Sequence[SourceFile], budget: float) -> float:
+def package_max_of(files: Sequence[SourceFile], budget: float) -> float:
     """The size of a package above which it is cut, so that all packages have *budget* characters together."""
     sizes = Counter[str]()
     for file in files:
@@ -188,7 +188,9 @@ def _package_max(files: Sequence[SourceFile], budget: float) -> float:
     return float(ordered[-1]) if ordered else 0.0
 
 
-def _cut(files: Sequence[SourceFile], package_max: float, earlier: Mapping[str, str]) -> list[SourceFile]:
+def cut_packages(
+    files: Sequence[SourceFile], package_max: float, earlier: Mapping[str, str]
+) -> list[SourceFile]:
     """Of each package as many *files* as have *package_max* characters: first those that changed."""
     used, chosen = Counter[str](), set[str]()
     for file in sorted(files, key=lambda file: (file.name not in earlier, _hash(file.name))):

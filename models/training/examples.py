@@ -291,7 +291,7 @@ class Examples:
         if kind == "text":
             window, _ = self._window(budget)
             return Example([*window[: budget - 1].tolist(), self.markers.end], 0)
-        parts = self._edit(budget) if kind == "edit" else self._cut(budget, kind)
+        parts = self.edit(budget) if kind == "edit" else self.cut(budget, kind)
         return self.join(parts, budget, self._other_files(parts.document, budget))
 
     def join(self, parts: Parts, budget: int, front: Sequence[int] = ()) -> Example:
@@ -318,7 +318,7 @@ class Examples:
             start = max(document.start, start - budget) + int(ends[-1]) + 1
         return self._pack.tokens[start : min(document.stop, start + 2 * budget)], document
 
-    def _cut(self, budget: int, kind: str) -> Parts:
+    def cut(self, budget: int, kind: str) -> Parts:
         """A middle of *kind* cut out of a passage; a hole if it has none of that kind."""
         window, document = self._window(budget)
         ends = np.flatnonzero(self._ends_line[window])
@@ -338,7 +338,7 @@ class Examples:
             document,
         )
 
-    def _edit(self, budget: int) -> Parts:
+    def edit(self, budget: int) -> Parts:
         """The rest of a hunk from one of its lines or words on."""
         edit: Edit = self._rng.choice(self.edits)
         start, stop, *places = self._rng.choice(edit.hunks)

@@ -3,7 +3,7 @@
 | measure | meaning |
 |---|---|
 | text | bits a byte of plain text |
-| hole, edit | bits a byte of middles; those of `edit` are what people wrote next |
+| hole, edit | bits a byte of middles; people wrote those of `edit` next |
 | suffix | nats a token that the text after the cursor saves in the first eight tokens of a middle |
 
 For the last one, the same middles are read again with the text after another cursor.
@@ -54,7 +54,7 @@ class HeldOut:
         left = Examples(pack, Random(0), "ood").markers.left
         self._true = [_middle(example, FIRST_TOKENS) for example in asked]
         self._other = [
-            _middle(_with_suffix(example, other, left), FIRST_TOKENS)
+            _middle(with_suffix(example, other, left), FIRST_TOKENS)
             for example, other in zip(asked, asked[1:] + asked[:1], strict=True)
         ]
 
@@ -101,7 +101,7 @@ def _middle(example: Example, most: int) -> Row:
     return Row(example.ids, range(start, min(len(example.ids) - 1, start + most)))
 
 
-def _with_suffix(example: Example, other: Example, left: int) -> Example:
+def with_suffix(example: Example, other: Example, left: int) -> Example:
     """*example* with the text after the cursor of *other*, no longer than its own."""
     own, foreign = example.ids.index(left), other.ids.index(left)
     ids = [example.ids[0], *other.ids[1 : min(own, foreign)], *example.ids[own:]]

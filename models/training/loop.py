@@ -1,9 +1,9 @@
 """The training loop: a fixed time, over which the learning rate falls to zero.
 
 Matrices inside the blocks are updated by Muon (Jordan et al. 2024: momentum made orthogonal), all other
-weights by AdamW. The schedule is a function of the used share of the time between the first step, in which a
-compiled network is compiled, and the end. So a run on a slower or busier machine is annealed just as well,
-after fewer steps, and a run that continues from saved weights continues the schedule.
+weights by AdamW. The schedule is a function of the used share of the time. That counts from the end of the
+first step, in which a network may be compiled. So a run on a slower or busier machine is annealed just as
+well, after fewer steps. A run that continues from saved weights continues the schedule.
 
 A step never waits for its loss: that is summed on the device and read every few seconds. On a GPU the host is
 at most two steps ahead, so the clock is that of the device.
@@ -147,7 +147,7 @@ class Training:
         losses, unread = torch.zeros((), device=self._device), 0
         while clock.leaves_a_step():
             self._set_rates(self.plan.rate(clock.steps, progress.share))
-            losses += self._step(batches, pad)
+            losses += self.step(batches, pad)
             pace.wait()
             unread += 1
             clock.count(progress, self.plan.parts * self.plan.rows * self.plan.context)
@@ -169,7 +169,7 @@ class Training:
             logits = self.model(rows[:, :-1])
         return next_token_loss(logits, rows, pad)
 
-    def _step(self, batches: Iterator[Tensor], pad: int) -> Tensor:
+    def step(self, batches: Iterator[Tensor], pad: int) -> Tensor:
         """One step; the mean loss of its parts, which is still being computed."""
         parts = self.plan.parts
         losses = torch.zeros((), device=self._device)

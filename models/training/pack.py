@@ -7,10 +7,10 @@
 | `tokenizer.json` | the tokenizer, learnt from the same documents |
 | `manifest.json` | sizes and SHA-256 of the others, the sources with licences, everything left out |
 
-A document is a file, in its newest release. Of a file that an earlier release has in another form, that form
-is a document of its own, of the split `earlier`, which xz reduces to the differences. An *edit* has the hunks
-between the two. Its four numbers count tokens: the hunk starts and stops in the new document, and the text
-that follows starts in the old one, with or without the lines that the hunk replaces.
+A document is a file, in its newest release. If an earlier release has it in another form, that form is a
+document of its own, of the split `earlier`. xz reduces it to the differences. An *edit* has the hunks between
+the two, four numbers of tokens each. The hunk starts and stops in the new document. The text that follows
+starts in the old one, with or without the lines that the hunk replaces.
 """
 
 from __future__ import annotations

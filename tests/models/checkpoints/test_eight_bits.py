@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from gguf import GGUFReader
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fimlsp.models import gguf_export
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.checkpoints.eight_bits import quantised, read_tensors
+from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.numpy_llama import is_supported
 from fimlsp.models.training.checkpoint import Sizes, new, save, trained_before
@@ -64,12 +65,12 @@ def test_all_readers_compute_the_same(folders, device):
     assert 0 < np.abs(half - expected).max() < 0.3
 
 
-def test_the_export_has_the_products(folders):
-    files = read_files(folders[8], "model")
-    stored = read_tensors(files.weights)
-    exported = gguf_export._tensors(files)
+def test_the_export_has_the_products(folders, tmp_path):
+    stored = read_tensors(read_files(folders[8], "model").weights)
+    export_gguf(str(folders[8]), tmp_path / "model.gguf")
+    exported = {tensor.name: tensor.data for tensor in GGUFReader(tmp_path / "model.gguf").tensors}
     assert np.array_equal(exported["token_embd.weight"], stored["model.embed_tokens.weight"])
-    assert all(value.dtype == np.float32 for value in exported.values())
+    assert np.array_equal(exported["blk.1.ffn_up.weight"], stored["model.layers.1.mlp.up_proj.weight"])
 
 
 def test_a_limit_in_half_precision_counts_them_twice(folders, monkeypatch):

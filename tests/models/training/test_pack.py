@@ -20,7 +20,7 @@ from fimlsp.models.training.examples import (
     in_brackets,
     train_tokenizer,
 )
-from fimlsp.models.training.held_out import HeldOut, _with_suffix
+from fimlsp.models.training.held_out import HeldOut, with_suffix
 from fimlsp.models.training.network import Transformer
 from fimlsp.models.training.pack import faults_of, make_pack, read_pack, write_pack
 
@@ -83,7 +83,7 @@ def test_hunks_lie_between_code_and_line_ends():
 def test_a_cut_joins_to_its_file(kind, seed):
     pack = pack_of("a")
     drawn = Examples(pack, random.Random(seed), kinds=(kind,))
-    parts = drawn._cut(400, kind)
+    parts = drawn.cut(400, kind)
     joined = "".join(map(text_of, (parts.before, parts.middle, parts.after)))
     assert joined in TEXTS[0]
     assert len(joined) > len(TEXTS[0]) / 2 or TEXTS[0].endswith(joined)
@@ -92,7 +92,7 @@ def test_a_cut_joins_to_its_file(kind, seed):
 @pytest.mark.parametrize("seed", range(30))
 def test_an_edit_has_the_new_text_above_and_the_old_below(seed):
     pack = pack_of("new", earlier={"new": OLD})
-    parts = Examples(pack, random.Random(seed), kinds=("edit",))._edit(400)
+    parts = Examples(pack, random.Random(seed), kinds=("edit",)).edit(400)
     above, middle, below = map(text_of, (parts.before, parts.middle, parts.after))
     assert NEW.startswith(above + middle)
     assert OLD.endswith(below)
@@ -300,9 +300,9 @@ def test_large_packages_are_cut_to_one_size():
         for size in (1, 3, 9)
         for n in range(size)
     ]
-    size = building._package_max(files, 70)
+    size = building.package_max_of(files, 70)
     assert size == 30
-    kept = building._cut(files, size, {"p9/8.py": ""})
+    kept = building.cut_packages(files, size, {"p9/8.py": ""})
     assert [sum(file.package == name for file in kept) for name in ("p1", "p3", "p9")] == [1, 3, 3]
     assert "p9/8.py" in {file.name for file in kept}, "files that changed come first"
 
@@ -327,7 +327,7 @@ def test_held_out_measures_of_a_network_that_knows_nothing():
 def test_another_suffix_leaves_prefix_and_middle(seed):
     drawn = Examples(pack_of(*"abcdefgh"), random.Random(seed), kinds=("hole",))
     one, other = drawn.example(200), drawn.example(200)
-    swapped = _with_suffix(one, other, drawn.markers.left)
+    swapped = with_suffix(one, other, drawn.markers.left)
     own = one.ids.index(drawn.markers.left)
     assert swapped.ids[swapped.ids.index(drawn.markers.left) :] == one.ids[own:]
     assert swapped.ids[swapped.middle :] == one.ids[one.middle :]

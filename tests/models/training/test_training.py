@@ -147,7 +147,7 @@ for compiled in (False, True):
     torch.manual_seed(0)
     model = Transformer(LlamaShape(300, 64, 192, 1, 2, 1, 32, 1024))
     training = Training(model, Plan(1, precision="float32", compiled=compiled))
-    losses.append([float(training._step(iter([rows]), 3)) for _ in range(3)])
+    losses.append([float(training.step(iter([rows]), 3)) for _ in range(3)])
 print(json.dumps(losses))
 """
 
@@ -384,7 +384,7 @@ def test_what_was_saved_is_what_is_loaded(tmp_path, monkeypatch, bits):
     plan = Plan(minutes=1, tokens=512, context=128, precision="float32")
     training = Training(Transformer(shape_of(Sizes(width=64, layers=2), TOKENIZER)), plan)
     batches = iter(Batches(pack, plan, "seed"))
-    training._step(batches, 3)
+    training.step(batches, 3)
     save(training.model, TOKENIZER, tmp_path, training.progress, bits)
     assert len(list(tmp_path.glob("*.safetensors"))) > 2
     assert not list(tmp_path.glob("*.unfinished"))
@@ -395,13 +395,12 @@ def test_what_was_saved_is_what_is_loaded(tmp_path, monkeypatch, bits):
         )
 
 
-def test_steps_end_in_time_and_fully_decayed():
+def test_steps_end_in_time_and_fully_decayed(monkeypatch):
     pack = make_pack(TOKENIZER, files_of(TEXTS), {}, {})
     plan = Plan(minutes=1, tokens=256, context=128, warm_up_steps=1, precision="float32")
     training = Training(Transformer(shape_of(Sizes(width=64, layers=1), TOKENIZER)), plan)
-    rates = []
-    record = training._set_rates
-    training._set_rates = lambda factor: (rates.append(factor), record(factor))
+    rates, rate = [], Plan.rate
+    monkeypatch.setattr(Plan, "rate", lambda *at: rates.append(rate(*at)) or rates[-1])
     (*_, progress) = training.steps(iter(Batches(pack, plan, "seed")), 3, time.monotonic() + 2)
     assert rates[0] == 1
     assert rates == sorted(rates, reverse=True)
