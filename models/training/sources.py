@@ -1,7 +1,8 @@
 """Packages to learn from: lists of pinned releases, their wheels, and the licences that they declare.
 
 A list has one release a line, in pip's format, with the licence as a comment: `agate==1.14.2  # MIT`.
-A package with several releases in the lists also gives *edits*: the lines that the newest adds to the earlier ones.
+A package with several releases in the lists also gives *edits*: the lines that the newest adds to the earlier
+ones.
 
 Wheels come from the package index through pip, or from the folder of an earlier download. They are never
 installed, and nothing in them is run: the Python files are read out of the archive.
