@@ -64,6 +64,7 @@ class LexerTables:
 
     Attributes:
         kinds: the names of the DFA's kinds, then NEWLINE and DEDENT, which only a layout produces.
+        contextual: as in `LexicalSpec`.
         start: the mode stack at the start of a file.
         unknown: the mode stack of code whose left side has not been read.
         quiet: bytes; lexemes that start with one of them leave a blank line blank.
@@ -91,6 +92,7 @@ class LexerTables:
         "brackets",
         "checked",
         "comment",
+        "contextual",
         "counted_kind",
         "counted_part",
         "counted_states",
@@ -133,6 +135,7 @@ class LexerTables:
         self.answers: dict[Callable[..., Any], Callable[..., Any]] = {}  # see `remembered`
         self.start, self.unknown = spec.start, spec.unknown
         self.brackets, self.delimiters = spec.brackets, spec.delimiters
+        self.contextual = spec.contextual
         self._number_kinds(spec)
         self._take_layout(spec)
         self._take_checked_parts(spec)
@@ -184,7 +187,7 @@ class LexerTables:
         self.between: tuple[bytes, ...] = (b"", b" ")
         free: Collection[int] = self.blank
         if self.space == NO_KIND and not self.offside:
-            self.separation = Separation(spec.dfa, spec.start.mode, self.skipped)
+            self.separation = Separation(spec.dfa, self.skipped)
             self.between = self.separation.separators
             free = self.separation.free
         ends = None if self.separation is None else self.separation.ends

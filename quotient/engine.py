@@ -149,7 +149,7 @@ class Document(ContextDocument):
         if staying is None and options.forbid_escape:
             connected = _connected(self, start, end, options)
         stands = self._checked(connected, start, end, options, lenient=relax)
-        if not relax:
+        if not relax or self.tables.lexical.contextual:
             return stands, ()
         repaired, repairs = self._recoveries.readings(self, connected, start, end, options)
         if staying is None and connected is not None and not repairs:

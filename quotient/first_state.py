@@ -134,6 +134,8 @@ def _n_kept_blocks(left: LeftContext, lexer: LexerState) -> int:
 
 def read_up_to(document: ContextDocument, cursor: int) -> tuple[LeftContext, LexerState] | None:
     """The left context at *cursor* and the lexer state there; None if no valid file starts with this text."""
+    if document.readings is not None:
+        return document.readings.left_at(document.data, cursor)
     start, context = document.left_at(cursor)
     step = context.lexer().feed(document.data[start:cursor])
     if step is None:
@@ -155,6 +157,7 @@ class KeptLexemes:
     begins_line: bool = False
 
 
+_NO_LINE = Line(0)
 _LineEndKey = tuple[RightContext, tuple[int, ...] | None, int, Inside]
 
 
@@ -242,6 +245,9 @@ class RightSideFinder:
         return self._rests_of_lines[position]
 
     def _read_rest_of_line(self, position: int) -> tuple[Line, RightContext] | None:
+        if self.tables.lexical.contextual:
+            rest = self.document.goes_on_at(position)
+            return None if rest is None else (_NO_LINE, rest)
         line = self._line_at(position)
         if line is None:
             return None

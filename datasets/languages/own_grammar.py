@@ -19,7 +19,12 @@ from lark.indenter import Indenter
 
 from fimlsp.datasets.languages.replay_language import NoTokensError, ReplayLanguage, Span, Suite, SuiteBuilder
 from fimlsp.languages.custom import LarkLanguage
-from fimlsp.languages.custom.grammar_files import GrammarFiles
+from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL, GrammarFiles
+
+_REFERENCE = {
+    False: 'Lark (parser="earley", lexer="basic")',
+    True: 'Lark (parser="lalr", lexer="contextual")',
+}
 
 
 def syntax_error(language: LarkLanguage, text: str) -> str | None:
@@ -100,7 +105,10 @@ def _tokens(language: LarkLanguage, text: str) -> Iterator[tuple[str, Span]]:
     """The name and span of each token; a token of the layout has the position at which it was noticed."""
     code, offset = _code_of(language, text)
     try:
-        for token in _parser(language).lex(code):
+        parser = _parser(language)
+        for token in (
+            parser.parse_interactive(code).iter_parse() if language.is_contextual else parser.lex(code)
+        ):
             assert isinstance(token, Token)
             ends = (token.start_pos or 0, token.end_pos or 0)
             start, end = (min(offset + position, len(text)) for position in ends)
@@ -144,12 +152,12 @@ def _blank(language: LarkLanguage) -> re.Pattern[str]:
 
 @lru_cache(8)
 def _parser(language: LarkLanguage) -> Lark:
-    """Lark with the user's grammar, whose files it reads from memory; it builds no tree."""
+    """Lark with the user's grammar, whose files it reads from memory."""
+    earley = {"parser": "earley", "lexer": BASIC, "ambiguity": "forest"}  # which builds no tree
+    options: dict[str, Any] = {"parser": "lalr", "lexer": CONTEXTUAL} if language.is_contextual else earley
     return Lark(
         language.files.text,
-        parser="earley",
-        lexer="basic",
-        ambiguity="forest",
+        **options,
         start=language.start,
         source_path=language.files.name,
         import_paths=[language.files.load],
@@ -188,7 +196,7 @@ class OwnGrammar:
             name=self.language.name,
             patterns=self.patterns,
             grammar=self.language,
-            reference_parser='Lark (parser="earley", lexer="basic")',
+            reference_parser=_REFERENCE[self.language.is_contextual],
             syntax_error=partial(syntax_error, self.language),
             compiler=None,
             suites=partial(suites_of, self.language),
@@ -201,6 +209,7 @@ class OwnGrammar:
         return {
             "files": [list(file) for file in self.language.files.texts],
             "start": self.language.start,
+            "lexer": self.language.lexer,
             "patterns": list(self.patterns),
         }
 
@@ -208,4 +217,7 @@ class OwnGrammar:
     def from_json(cls, row: Mapping[str, Any]) -> OwnGrammar:
         """The value that `to_json` wrote."""
         files = GrammarFiles(tuple((str(name), str(text)) for name, text in row["files"]))
-        return cls(LarkLanguage(files, str(row["start"])), tuple(map(str, row["patterns"])))
+        lexer = row.get("lexer")
+        return cls(
+            LarkLanguage(files, str(row["start"]), lexer and str(lexer)), tuple(map(str, row["patterns"]))
+        )

@@ -1,7 +1,8 @@
 """From the text of a Lark grammar to a grammar and lexemes for the engine.
 
-`Lark(grammar, parser="earley", lexer="basic")` defines the language. Lark's loader expands imports,
-templates and repetitions, and everything here starts from its result.
+`Lark(grammar, parser="earley", lexer="basic")` defines the language, or, if its author names that lexer,
+`Lark(grammar, parser="lalr", lexer="contextual")`. Lark's loader expands imports, templates and repetitions,
+and everything here starts from its result.
 
 A grammar may be hostile. Lark reads it with expressions that backtrack, and a short rule can expand without
 end. So all of this runs in a process with bounds of time and memory.
@@ -10,9 +11,9 @@ end. So all of this runs in a process with bounds of time and memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
@@ -23,7 +24,8 @@ from lark.lexer import PatternStr, TerminalDef
 from lark.load_grammar import Grammar as LarkGrammar
 from lark.load_grammar import GrammarBuilder
 
-from fimlsp.languages.custom.grammar_files import GrammarFiles
+from fimlsp.languages.custom.contextual import LexerModes, annotated, lexer_modes
+from fimlsp.languages.custom.grammar_files import CONTEXTUAL, GrammarFiles
 from fimlsp.languages.custom.indentation import (
     BlockError,
     Indenter,
@@ -35,12 +37,19 @@ from fimlsp.languages.custom.indentation import (
     layout_of,
     with_line_ends,
 )
-from fimlsp.languages.custom.lexemes import compiled_lexemes, terminal_of
-from fimlsp.languages.custom.rules import NoSentenceError, TooManyProductionsError, to_grammar
+from fimlsp.languages.custom.lalr import LalrTables
+from fimlsp.languages.custom.lexemes import (
+    IN_MODE,
+    Lookalikes,
+    compiled_lexemes,
+    compiled_modes,
+    terminal_of,
+    without_mode,
+)
+from fimlsp.languages.custom.rules import NoSentenceError, Side, TooManyProductionsError, to_grammar
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.automata.paths import Separation
-from fimlsp.lexing.nesting import CODE
 from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
 from fimlsp.quotient.language.tables import ends, neighbours
@@ -64,26 +73,27 @@ class CompiledGrammar:
     literals: dict[str, str]
     indenter: Indenter | None = None
     layout: Layout | None = None
+    parser: LalrTables | None = None
 
 
-def compiled(files: GrammarFiles, start: str) -> CompiledGrammar:
-    """The grammar in *files*, from the rule *start*. Starts a process, 0.3 s, unless it is known.
+def compiled(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
+    """The grammar in *files* from the rule *start*, read with *lexer*. Starts a process, 0.3 s, unless known.
 
     Raises:
         GrammarError: it cannot be read or used; the message names the rule or terminal, its line, and a
             remedy.
     """
-    result = _compiled(files, start)
+    result = _compiled(files, start, lexer)
     if isinstance(result, str):
         raise GrammarError(result)
     return result
 
 
 @lru_cache(32)
-def _compiled(files: GrammarFiles, start: str) -> CompiledGrammar | str:
+def _compiled(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar | str:
     """The grammar, or the message of the error."""
     try:
-        return cast("CompiledGrammar", compiler().ask((files, start)))
+        return cast("CompiledGrammar", compiler().ask((files, start, lexer)))
     except BoundExceededError as error:
         return f"Cannot use {files.name}: it {error} to compile. Make it smaller or simpler."
     except GrammarError as error:
@@ -100,11 +110,11 @@ def compiler() -> BoundedProcess:
     return BoundedProcess(compile_files, Bounds(MOST_SECONDS, writable=writable))
 
 
-def compile_files(question: tuple[GrammarFiles, str]) -> CompiledGrammar:
+def compile_files(question: tuple[GrammarFiles, str, str]) -> CompiledGrammar:
     """As `compiled`, in this process and without bounds. Any failure is a `GrammarError`."""
-    files, start = question
+    files, start, lexer = question
     try:
-        return _compile(files, start)
+        return _compile(files, start, lexer)
     except GrammarError:
         raise
     except RecursionError as error:
@@ -114,7 +124,7 @@ def compile_files(question: tuple[GrammarFiles, str]) -> CompiledGrammar:
         raise GrammarError(f"Cannot use {files.name}: Lark fails on it ({reason}). Change it.") from error
 
 
-def _compile(files: GrammarFiles, start: str) -> CompiledGrammar:
+def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
     terminals, rules, ignored = _compiled_by_lark(files, start)
     defined = {terminal.name for terminal in terminals}
     needed = {str(symbol.name) for rule in rules for symbol in rule.expansion if symbol.is_term} - defined
@@ -123,16 +133,44 @@ def _compile(files: GrammarFiles, start: str) -> CompiledGrammar:
     if indenter is not None:
         terminals = with_line_ends(terminals, ignored, indenter, files)
         of_layout = frozenset((indenter.newline, indenter.indent, indenter.dedent))
-    dfa = compiled_lexemes(terminals, ignored, files).expand()
     _check_declared(rules, defined | of_layout, files)
+    if lexer == CONTEXTUAL and indenter is None:
+        modes = lexer_modes(rules, start, terminals, ignored, Lookalikes(terminals, files), files)
+        if len(modes.terminals) > 1:
+            return _compiled_modes(modes, rules, terminals, ignored, start, files)
+    dfa = compiled_lexemes(terminals, ignored, files).expand()
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - ignored
-    grammar = _grammar(rules, frozenset(map(terminal_of, kinds)) | of_layout, start, indenter, files)
-    literals = {one.name: one.pattern.value for one in terminals if isinstance(one.pattern, PatternStr)}
+    sides = _usable(_sides(rules), frozenset(map(terminal_of, kinds)) | of_layout)
+    grammar = _grammar(sides, start, indenter, files)
+    literals = _literals(terminals)
     if indenter is not None:
         layout = layout_of(dfa, ignored, files)
         return CompiledGrammar(grammar, dfa, ignored, literals, indenter, layout)
     check_neighbours(grammar, dfa, ignored, files)
     return CompiledGrammar(grammar, dfa, ignored, literals)
+
+
+def _literals(terminals: Iterable[TerminalDef]) -> dict[str, str]:
+    return {one.name: one.pattern.value for one in terminals if isinstance(one.pattern, PatternStr)}
+
+
+def _compiled_modes(
+    modes: LexerModes,
+    rules: list[Rule],
+    terminals: list[TerminalDef],
+    ignored: frozenset[str],
+    start: str,
+    files: GrammarFiles,
+) -> CompiledGrammar:
+    """The grammar whose terminals are read in several *modes*."""
+    dfa = compiled_modes(modes.terminals, terminals, ignored, files)
+    hidden = frozenset(kind for kind in dfa.kinds if kind.partition(IN_MODE)[0] in ignored)
+    kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - hidden
+    sides = _usable(annotated(rules, start, modes, files), frozenset(map(terminal_of, kinds)))
+    grammar = _grammar(sides, start, None, files)
+    check_neighbours(grammar, dfa, hidden, files)
+    parser = replace(modes.tables, terminals={kind: without_mode(kind) for kind in dfa.kinds})
+    return CompiledGrammar(grammar, dfa, hidden, _literals(terminals), parser=parser)
 
 
 def _compiled_by_lark(
@@ -209,16 +247,24 @@ def _ways(node: object) -> int:
     return product
 
 
-def _grammar(
-    rules: Iterable[Rule], lexed: frozenset[str], start: str, indenter: Indenter | None, files: GrammarFiles
-) -> Grammar:
-    """The grammar with *rules*, without alternatives that need a terminal missing in *lexed*."""
-    sides: dict[str, list[tuple[str, ...]]] = {}
+def _sides(rules: Iterable[Rule]) -> dict[str, list[Side]]:
+    sides: dict[str, list[Side]] = {}
     for rule in rules:
-        own = sides.setdefault(str(rule.origin.name), [])
         side = tuple(str(symbol.name) for symbol in rule.expansion)
-        if all(not symbol.is_term or symbol.name in lexed for symbol in rule.expansion):
-            own.append(side)
+        sides.setdefault(str(rule.origin.name), []).append(side)
+    return sides
+
+
+def _usable(sides: Mapping[str, list[Side]], lexed: frozenset[str]) -> dict[str, list[Side]]:
+    """*sides* without those that need a terminal missing in *lexed*."""
+    known = lexed.union(sides)
+    return {name: [side for side in own if known.issuperset(side)] for name, own in sides.items()}
+
+
+def _grammar(
+    sides: dict[str, list[Side]], start: str, indenter: Indenter | None, files: GrammarFiles
+) -> Grammar:
+    """The grammar of *sides*."""
     try:
         if indenter is None:
             return to_grammar(start, sides)
@@ -261,24 +307,28 @@ def check_neighbours(grammar: Grammar, dfa: Dfa, ignored: frozenset[str], files:
         GrammarError: it names both terminals.
     """
     hidden = {number for number, kind in enumerate(dfa.kinds) if kind in ignored}
-    separation = Separation(dfa, CODE, hidden)
+    separation = Separation(dfa, hidden)
     kinds: dict[str, list[int]] = {}
     for number, kind in enumerate(dfa.kinds):
         if number not in hidden:
             kinds.setdefault(terminal_of(kind), []).append(number)
+    after = separation.after if hidden else separation.surely_after
+    followers: dict[int, frozenset[int]] = {}
     forced = _forced_pairs(grammar)
     for left, right in sorted(neighbours(grammar)):
         one, other = grammar.name(left), grammar.name(right)
         following = sum(1 << kind for kind in kinds[other])
         for own in kinds[one]:
-            inside = [state for state, live in enumerate(dfa.live) if live >> own & 1]
-            after = separation.after if hidden else separation.surely_after
-            apart = [bool(after(state, own) & following) for state in inside]
+            if own not in followers:
+                inside = (state for state, live in enumerate(dfa.live) if live >> own & 1)
+                followers[own] = frozenset(after(state, own) for state in inside)
+            apart = [bool(kinds_after & following) for kinds_after in followers[own]]
             if all(apart) or (not any(apart) and (left, right) not in forced):
                 continue  # terminals that are never adjacent start nothing
+            first, second = without_mode(one), without_mode(other)
             raise GrammarError(
-                f"{other} ({files.location(other)}) may follow {one} ({files.location(one)}), but would be "
-                f"read as a part of it; %ignore white space, or let {one} end with a delimiter."
+                f"{second} ({files.location(second)}) may follow {first} ({files.location(first)}), but "
+                f"would be read as a part of it; %ignore white space, or let {first} end with a delimiter."
             )
 
 

@@ -20,6 +20,11 @@ LARGEST_FILE = 1_000_000
 
 MOST_FILES = 50
 
+BASIC, CONTEXTUAL = "basic", "contextual"
+"""The lexers: one that tries all terminals everywhere, and one that tries those that the parser expects."""
+
+_LEXER = re.compile(r"""^[ \t]*//[ \t]*lexer[ \t]*=[ \t]*["']?(\w*)["']?[ \t]*$""", re.MULTILINE)
+
 Read = Callable[[Path, int], bytes | None]
 """Reads a file of at most so many bytes; None if it is larger or not a regular file. Raises OSError."""
 
@@ -41,6 +46,22 @@ class GrammarFiles:
     def text(self) -> str:
         """The text of the grammar's file."""
         return self.texts[0][1]
+
+    @property
+    def lexer(self) -> str:
+        """The lexer that a comment of the grammar names, as in `// lexer = "contextual"`; else the basic one.
+
+        Raises:
+            GrammarError: there is no such lexer here.
+        """
+        named = _LEXER.search(self.text)
+        if named is None or named[1] in (BASIC, CONTEXTUAL):
+            return named[1] if named else BASIC
+        line = self.text.count("\n", 0, named.start()) + 1
+        raise GrammarError(
+            f'Cannot use the lexer "{named[1]}" ({self.name}, line {line}): only "{BASIC}" and '
+            f'"{CONTEXTUAL}" divide a text in one way. Name one of them.'
+        )
 
     def load(self, base: object, path: str) -> tuple[Any, str]:
         """The text for an import of *path* from the folder *base*, for Lark's loader.

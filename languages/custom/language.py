@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from fimlsp.languages.custom.compiling import compiled
-from fimlsp.languages.custom.grammar_files import GrammarFiles, Read, read_files
+from fimlsp.languages.custom.compiling import CompiledGrammar, compiled
+from fimlsp.languages.custom.grammar_files import CONTEXTUAL, GrammarFiles, Read, read_files
 from fimlsp.languages.custom.indentation import LINE_END, BracketModes, Indenter
+from fimlsp.languages.custom.lalr import AnyMode, LalrStack, SomeStack
 from fimlsp.languages.custom.lexemes import REJECTED, terminal_of
 from fimlsp.languages.suggested_lines import LinesPolicy
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.lexing.nesting import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
-from fimlsp.quotient.language.contract import Language
+from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -31,10 +32,29 @@ _SEPARATORS = b"\r\n,;}"
 
 @dataclass(frozen=True, eq=True)
 class LarkLanguage(Language):
-    """The language of a Lark grammar: its files, and the rule that it starts from."""
+    """The language of a Lark grammar: its files, the rule that it starts from, and the lexer that reads it.
+
+    Without a `lexer` it is the one that a comment of the grammar names, or the basic one.
+    """
 
     files: GrammarFiles
     start: str = "start"
+    lexer: str | None = None
+
+    @property
+    def compiled(self) -> CompiledGrammar:
+        """The grammar for the engine."""
+        return compiled(self.files, self.start, self.reader)
+
+    @property
+    def reader(self) -> str:
+        """The lexer in force."""
+        return self.lexer or self.files.lexer
+
+    @property
+    def is_contextual(self) -> bool:
+        """True if the contextual lexer reads its files; in a language of indentation the basic one does."""
+        return self.reader == CONTEXTUAL and self.indenter is None
 
     @property
     def name(self) -> str:  # type: ignore[override]  # depends on the file
@@ -44,7 +64,7 @@ class LarkLanguage(Language):
     @property
     def enclosures(self) -> dict[str, str]:  # type: ignore[override]  # depends on the grammar
         """The brackets among the literals of the grammar."""
-        of_text = {text: name for name, text in compiled(self.files, self.start).literals.items()}
+        of_text = {text: name for name, text in self.compiled.literals.items()}
         return {of_text[a]: of_text[b] for a, b in _PAIRS.items() if a in of_text and b in of_text}
 
     @property
@@ -57,7 +77,7 @@ class LarkLanguage(Language):
 
     def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        grammar = compiled(self.files, self.start)
+        grammar = self.compiled
         if grammar.indenter is not None and grammar.layout is not None:
             brackets = grammar.indenter.brackets
             return LexicalSpec(
@@ -73,6 +93,20 @@ class LarkLanguage(Language):
                 brackets=brackets,
                 offside=grammar.layout.offside,
             )
+        if grammar.parser is not None:
+            seen = frozenset(grammar.dfa.kinds) - grammar.ignored - {REJECTED}
+            return LexicalSpec(
+                dfa=grammar.dfa,
+                start=LalrStack(grammar.parser, grammar.parser.start),
+                unknown=SomeStack(0),
+                space="",
+                line_end="",
+                unseen=grammar.ignored,
+                rejected=REJECTED,
+                mode_changers=seen,
+                marks=seen,
+                contextual=True,
+            )
         return LexicalSpec(
             dfa=grammar.dfa,
             start=ModeStack(),
@@ -87,34 +121,44 @@ class LarkLanguage(Language):
     @property
     def indenter(self) -> Indenter | None:
         """The indenter that makes blocks of columns; None in a language without indentation."""
-        return compiled(self.files, self.start).indenter
+        return self.compiled.indenter
 
     def grammar(self) -> Grammar:
         """As in `Language`."""
-        return compiled(self.files, self.start).grammar
+        return self.compiled.grammar
 
     def terminal(self, kind: str) -> str:
         """As in `Language`."""
         return terminal_of(kind)
 
+    def open_modes(self, text: TextAfterCursor) -> OpenModes:
+        """As in `Language`."""
+        del text
+        parser = self.compiled.parser
+        return OpenModes() if parser is None else AnyMode(parser.number_of_modes)
+
 
 @lru_cache(32)
 def _policy(language: LarkLanguage) -> EditorPolicy:
-    grammar = compiled(language.files, language.start)
+    grammar = language.compiled
     return policy_of(language.name, grammar.dfa, grammar.ignored, grammar.literals)
 
 
-def load_grammar(path: str | Path, start: str = "start", *, read: Read | None = None) -> LarkLanguage:
+def load_grammar(
+    path: str | Path, start: str = "start", *, lexer: str | None = None, read: Read | None = None
+) -> LarkLanguage:
     """The language of the Lark grammar at *path*, whose files start with the rule *start*.
 
-    Imports must lie in the grammar's own folder or belong to Lark; none of them is ever run. *read* reads
-    a file; by default it is opened from disk.
+    *lexer* is "basic" or "contextual"; by default it is the one that a comment of the grammar names, or the
+    basic one. Imports must lie in the grammar's own folder or belong to Lark; none of them is ever run.
+    *read* reads a file; by default it is opened from disk.
 
     Raises:
         GrammarError: the grammar cannot be read or used; the message names a remedy.
     """
-    language = LarkLanguage(read_files(Path(path), read or _read), start)
-    compiled(language.files, language.start)
+    files = read_files(Path(path), read or _read)
+    language = LarkLanguage(files, start, lexer or files.lexer)
+    compiled(files, start, language.reader)
     return language
 
 

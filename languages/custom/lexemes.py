@@ -1,7 +1,8 @@
-"""The lexemes of a user's grammar: a DFA that does the same as Lark's basic lexer.
+"""The lexemes of a user's grammar: a DFA that does the same as Lark's lexer.
 
 That lexer tries all terminals at once, as one regular expression. They are ordered by priority, maximal
-length, the length of their expression, and name. A match that equals a literal is that keyword.
+length, the length of their expression, and name. A match that equals a literal is that keyword. The
+contextual lexer does so in each of its modes, with the terminals of that mode.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import or_
 from time import process_time
 
 from lark import __version__ as lark_version
 from lark.lexer import PatternStr, TerminalDef
 
 from fimlsp.languages.custom.grammar_files import GrammarFiles
+from fimlsp.languages.custom.lalr import mode_name
 from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
-from fimlsp.lexing.automata.dfa import CompactDfa, cached
+from fimlsp.lexing.automata.dfa import CompactDfa, Dfa, cached, side_by_side
 from fimlsp.lexing.automata.leftmost_first import (
     Accept,
     Done,
@@ -27,6 +32,7 @@ from fimlsp.lexing.automata.leftmost_first import (
     ProgramTooLargeError,
     leftmost_first,
 )
+from fimlsp.lexing.automata.overlaps import overlaps
 from fimlsp.lexing.nesting import CODE
 from fimlsp.quotient.grammar.cfg import GrammarError
 
@@ -42,11 +48,24 @@ _VERSION = "leftmost first 1"
 
 
 _SHOWN = "'"
+IN_MODE = "@"
+"""The mark before the mode of a terminal that is read in several modes."""
+
+
+def read_in_mode(name: str, mode: int) -> str:
+    """The name of a terminal, or of a kind, that is read in *mode*."""
+    return f"{name}{IN_MODE}{mode}"
 
 
 def terminal_of(kind: str) -> str:
-    """The terminal of lexemes of *kind*."""
-    return kind.removesuffix(_SHOWN)
+    """The terminal of lexemes of *kind*, with its mode if there are several."""
+    name, mark, mode = kind.partition(IN_MODE)
+    return name.removesuffix(_SHOWN) + mark + mode
+
+
+def without_mode(kind: str) -> str:
+    """The terminal of lexemes of *kind* in any mode."""
+    return kind.partition(IN_MODE)[0].removesuffix(_SHOWN)
 
 
 def ordered(terminals: Sequence[TerminalDef]) -> list[TerminalDef]:
@@ -67,6 +86,88 @@ def words_of(terminals: Sequence[TerminalDef]) -> dict[str, list[TerminalDef]]:
             if literal.priority == one.priority and whole is not None and whole.group() == text:
                 words.setdefault(one.name, []).append(literal)
     return words
+
+
+class Lookalikes:
+    """Which of *terminals* can be taken for each other. `number` is the place of each in Lark's order."""
+
+    def __init__(self, terminals: Sequence[TerminalDef], files: GrammarFiles) -> None:
+        _check_widths(terminals, files)
+        in_order = ordered(terminals)
+        self.number = {terminal.name: place for place, terminal in enumerate(in_order)}
+        words = words_of(in_order)
+        self._words = {name: self.bits(one.name for one in literals) for name, literals in words.items()}
+        program = Program(_MOST_STEPS)
+        compiler = PatternCompiler(program)
+        starts: list[int] = []
+        ends: list[int] = []
+        for place, terminal in enumerate(in_order):
+            starts.append(_started(compiler, terminal, program.add(Accept(place)), files))
+            ends.append(len(program.steps))
+        self._overlaps = overlaps(program, starts, ends, _Limits().check)
+
+    def bits(self, names: Iterable[str]) -> int:
+        """The bit set of the terminals *names*."""
+        return sum(1 << self.number[name] for name in names)
+
+    def first_bytes(self, names: Iterable[str]) -> int:
+        """The bytes that texts of *names* may start with, as a bit set."""
+        return reduce(or_, (self._overlaps.first[self.number[name]] for name in names), 0)
+
+    def beaten_by(self, name: str, after: Mapping[str, int]) -> int:
+        """The terminals that *name* takes the place of somewhere if both are tried, as a bit set.
+
+        *after* are the bytes that may follow each terminal. If a text of one can be continued to a text of
+        *name*, but not by any of these bytes, nothing valid is lost.
+        """
+        own = self.number[name]
+        beaten = 0
+        for other, number in self.number.items():
+            goes_on = self._overlaps.beyond[number].get(own, 0)
+            cuts = self._overlaps.beyond[own].get(number, 0)
+            same = self._overlaps.same[own] >> number & 1
+            if self._is_word(name, other):
+                wins = same
+            elif own < number:
+                alike = same and not self._is_word(other, name)
+                wins = alike or cuts or goes_on & after.get(other, -1)
+            else:
+                wins = 0
+            if other != name and wins:
+                beaten |= 1 << number
+        return beaten
+
+    def _is_word(self, literal: str, name: str) -> bool:
+        """True if a text of the terminal *name* that equals *literal* is that keyword."""
+        return bool(self._words.get(name, 0) >> self.number[literal] & 1)
+
+
+def compiled_modes(
+    modes: Sequence[frozenset[str]],
+    terminals: Sequence[TerminalDef],
+    ignored: frozenset[str],
+    files: GrammarFiles,
+) -> Dfa:
+    """One DFA with a start state for each of *modes*, which are the names of the terminals tried there.
+
+    The kinds are those of `read_in_mode`.
+
+    Raises:
+        GrammarError: as in `compiled_lexemes`.
+    """
+    parts: dict[str, Dfa] = {}
+    for mode, names in enumerate(modes):
+        tried = [terminal for terminal in terminals if terminal.name in names]
+        dfa = compiled_lexemes(tried, ignored, files).expand()
+        kinds = tuple(kind if kind == REJECTED else read_in_mode(kind, mode) for kind in dfa.kinds)
+        parts[mode_name(mode)] = replace(dfa, kinds=kinds)
+    whole = side_by_side(parts)
+    if len(whole.rows) > MOST_STATES:
+        raise GrammarError(
+            f"The terminals need more than {MOST_STATES} states, as they are read in {len(modes)} ways; make "
+            f"them differ in their texts, or use the basic lexer."
+        )
+    return whole
 
 
 def compiled_lexemes(

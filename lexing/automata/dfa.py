@@ -168,6 +168,26 @@ class Dfa:
         return state
 
 
+def side_by_side(parts: Mapping[str, Dfa]) -> Dfa:
+    """One DFA of *parts*, the automata of modes, each of which has a single start; they share `DEAD` alone.
+
+    Kinds of the same name become one.
+    """
+    rows: list[tuple[int, ...]] = [(DEAD,) * 256]
+    accepts, live = [-1], [0]
+    starts: dict[str, int] = {}
+    number: dict[str, int] = {}
+    for mode, part in parts.items():
+        shift = len(rows) - 1
+        kinds = [number.setdefault(kind, len(number)) for kind in part.kinds]
+        (begin,) = part.starts.values()
+        starts[mode] = begin + shift
+        rows += [tuple([target and target + shift for target in row]) for row in part.rows[1:]]
+        accepts += [kinds[kind] if kind >= 0 else -1 for kind in part.accepts[1:]]
+        live += [sum(1 << kind for n, kind in enumerate(kinds) if bits >> n & 1) for bits in part.live[1:]]
+    return Dfa(tuple(rows), tuple(accepts), tuple(live), starts, tuple(number))
+
+
 def compile_terminals(terminals: Terminals) -> CompactDfa:
     """The minimal DFA of the terminals. Takes seconds for a whole language; see `cached`."""
     nfa = thompson(terminals)

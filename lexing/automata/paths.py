@@ -192,14 +192,16 @@ def _union(sets: Iterable[int]) -> int:
 
 
 class Separation:
-    """The kinds that may follow each accepting state of *dfa* in *mode*.
+    """The kinds that may follow each accepting state of *dfa*.
 
-    Lexemes of the kinds *ignored* mean nothing and may occur anywhere.
+    Lexemes of the kinds *ignored* mean nothing and may occur anywhere. If there are several modes, no two of
+    them share a state or a kind. The next lexeme after an ignored one is read in the same mode, and after
+    another one in any.
     """
 
-    def __init__(self, dfa: Dfa, mode: str, ignored: Collection[int]) -> None:
+    def __init__(self, dfa: Dfa, ignored: Collection[int]) -> None:
         self._dfa = dfa
-        self._start = dfa.starts[mode]
+        self._starts = tuple(dict.fromkeys(dfa.starts.values()))
         self._ignored = frozenset(ignored)
         self._reached = self._reachable_ends()
         self._inside = self._states()
@@ -209,7 +211,7 @@ class Separation:
     def followers(self) -> dict[int, int]:
         """For each accepting state, the kinds that may come next, ignored ones skipped, as a bit set."""
         seen = ~sum(1 << kind for kind in self._ignored)
-        direct = {state: self._direct(state) for state in self._reached[self._start]}
+        direct = {state: self._direct(state) for start in self._starts for state in self._reached[start]}
         kinds_after = {state: kinds & seen for state, kinds in direct.items()}
         changed = True
         while changed:
@@ -268,7 +270,7 @@ class Separation:
 
     def word_after(self, state: int, kind: int, words: ShortestWords) -> bytes | None:
         """A lexeme of *kind* whose first byte cannot extend the lexeme being read in *state*."""
-        row, first = self._dfa.rows[state], self._dfa.rows[self._start]
+        row, first = self._dfa.rows[state], self._dfa.rows[self._start_of(kind)]
         words_apart = [
             bytes((byte,)) + rest
             for byte in range(256)
@@ -285,25 +287,42 @@ class Separation:
 
     def surely_after(self, state: int, kind: int) -> int:
         """As `after`, but only kinds no lexeme of which can be taken for a part of the one before."""
-        row_of, first = self._dfa.rows, self._dfa.rows[self._start]
+        row_of = self._dfa.rows
         kinds = 0
         for end in self._reached[state]:
             if self._dfa.accepts[end] == kind:
-                begun = {first[byte] for byte in range(256) if row_of[end][byte]}
+                begun = {
+                    row_of[start][byte]
+                    for start in self._following(end)
+                    for byte in range(256)
+                    if row_of[end][byte]
+                }
                 kinds |= self.followers[end] & ~_union(self._dfa.live[state] for state in begun)
         return kinds
+
+    def _start_of(self, kind: int) -> int:
+        """The start of the mode in which lexemes of *kind* are read; any one if there are none."""
+        live = self._dfa.live
+        return next((start for start in self._starts if live[start] >> kind & 1), self._starts[0])
+
+    def _following(self, end: int) -> tuple[int, ...]:
+        """The starts of the modes in which the lexeme after one that ends in the state *end* may be read."""
+        kind = self._dfa.accepts[end]
+        return (self._start_of(kind),) if kind in self._ignored else self._starts
 
     @cached_property
     def free(self) -> frozenset[int]:
         """The ignored kinds that restrict nothing: each kind that may follow some lexeme may follow them."""
-        everything = 0
-        for kinds in self.followers.values():
-            everything |= kinds
+        everything = _union(self.followers.values())
         live = self._dfa.live
         return frozenset(
             kind
             for kind in self._ignored
-            if all(self.after(state, kind) == everything for state in self._inside if live[state] >> kind & 1)
+            if all(
+                self.after(state, kind) == everything & live[self._start_of(kind)]
+                for state in self._inside
+                if live[state] >> kind & 1
+            )
         )
 
     @cached_property
@@ -320,20 +339,21 @@ class Separation:
         candidates: dict[bytes, int] = {}
         words = ShortestWords(self._dfa, self.ends)
         for kind in sorted(self._ignored):
+            start = self._start_of(kind)
             for first in range(256):
-                state = self._dfa.rows[self._start][first]
+                state = self._dfa.rows[start][first]
                 rest = words.suffix(state, kind) if state else None
                 if rest is not None:
                     text = bytes((first,)) + rest
-                    candidates[text] = self._dfa.run(self._start, text)
+                    candidates[text] = candidates.get(text, 0) | self.followers[self._dfa.run(start, text)]
         ranked = sorted(
             candidates, key=lambda text: (len(text), text.strip() != b"", not text.startswith(b" "), text)
         )
         chosen = {b"": None}
-        for state in self._reached[self._start]:
+        for state in self.followers:
             best = max(
                 (text for text in ranked if not self._dfa.rows[state][text[0]]),
-                key=lambda text: (self.followers[candidates[text]].bit_count(), -ranked.index(text)),
+                key=lambda text: (candidates[text].bit_count(), -ranked.index(text)),
                 default=b"",
             )
             chosen[best] = None
@@ -341,23 +361,28 @@ class Separation:
 
     def _direct(self, state: int) -> int:
         """The kinds whose lexemes may start directly after *state*, in which another lexeme has ended."""
-        row, first = self._dfa.rows[state], self._dfa.rows[self._start]
-        kinds = 0
-        for following in {first[byte] for byte in range(256) if not row[byte]}:
-            kinds |= self._dfa.live[following]
-        return kinds
+        return _union(self._dfa.live[begun] for begun in self._begun_after(state))
 
     def _skipped_ends(self, state: int) -> set[int]:
         """The states in which ignored lexemes may end that start directly after *state*."""
-        row, first = self._dfa.rows[state], self._dfa.rows[self._start]
-        begun = {first[byte] for byte in range(256) if not row[byte]}
+        begun = self._begun_after(state)
         return {
             end for state in begun for end in self._reached[state] if self._dfa.accepts[end] in self._ignored
         }
 
+    def _begun_after(self, state: int) -> set[int]:
+        """The states after the first byte of a lexeme that starts directly after *state*."""
+        rows = self._dfa.rows
+        return {
+            rows[start][byte]
+            for start in self._following(state)
+            for byte in range(256)
+            if not rows[state][byte]
+        }
+
     def _states(self) -> frozenset[int]:
         """The states inside lexemes."""
-        seen, waiting = set[int](), [self._start]
+        seen, waiting = set[int](), [*self._starts]
         while waiting:
             fresh = set(self._dfa.rows[waiting.pop()]) - seen - {DEAD}
             seen |= fresh

@@ -16,6 +16,7 @@ from fimlsp.lexing.interruption import EVERY, Interrupted, checkpoint
 from fimlsp.lexing.line import MOST_JOINED, Line, MayFollow, n_joined
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
 from fimlsp.quotient.contexts.offsets import LeftOffsets, RightOffsets, split_for_edit
+from fimlsp.quotient.contexts.readings import Readings
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.contexts.right import RightContext, end_of_file
 from fimlsp.quotient.contexts.transitions import ContextTransitions
@@ -50,6 +51,7 @@ class ContextDocument:
         self._dead: set[int] = set()
         self._read_ahead: dict[int, Line] = {}
         self._cached_for_suffix: BoundedDict[tuple[int, Hashable], object] = BoundedDict(_MOST_SUFFIXES)
+        self.readings = Readings(self.tables) if self.tables.lexical.contextual else None
 
     def _is_marked(self) -> bool:
         """True if the text starts with a byte order mark that is ignored."""
@@ -58,6 +60,10 @@ class ContextDocument:
     def prepare(self) -> None:
         """Make all contexts now, so that no later question pays for them. O(len(data)) the first time."""
         self.prepare_language()
+        if self.readings is not None:
+            self.readings.left_at(self.data, len(self.data))
+            self.readings.right_at(self.data, 0)
+            return
         self.left_at(len(self.data))
         self.right_at(self._lefts.first)
 
@@ -84,6 +90,8 @@ class ContextDocument:
 
     def left_at(self, position: int) -> tuple[int, LeftContext]:
         """The start of the line with *position*, and the context there. O(lines not seen before)."""
+        if self.readings is not None:
+            return self._lefts.first, self._lefts.at_or_before(0)[1]
         while self._lefts.last[0] < position and self._extend_left(position):
             pass
         for start in self._lefts.unreadable:
@@ -203,6 +211,8 @@ class ContextDocument:
 
     def goes_on_at(self, position: int) -> RightContext | None:
         """As `right_at`, but None as soon as a line turns out to be broken."""
+        if self.readings is not None:
+            return self.readings.right_at(self.data, position)
         distance = len(self.data) - position
         if self._rights.get(distance) is None:
             self._revive_rights(distance)
@@ -332,6 +342,8 @@ class ContextDocument:
             right_parts = split_for_edit(rights, lambda batch: batch.cut(length - end), length - start, shift)
             self._right_stale = [*right_parts][-_MOST_SET_ASIDE:]
             self._forget_beyond(length - end)
+            if self.readings is not None:
+                self.readings.edited(start, length - end)
 
     def _forget_beyond(self, distance: int) -> None:
         """Drop cached results for places further from the end of the text than *distance*."""

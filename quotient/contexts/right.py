@@ -10,7 +10,7 @@ itself; any other block that it closes was opened further left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from enum import Enum
 
@@ -292,6 +292,13 @@ def end_of_file(tables: LanguageTables) -> RightContext:
     assert end is not None
     ending = tables.intern(Ending, GroupContinuation.END, start, tables.bodies)
     return _context(tables, *line_start, broken=False, ways_within=((ending, end),))
+
+
+def with_readings(end: RightContext, sets: Iterable[EarleySet]) -> RightContext:
+    """The context of a text with a backward set for each reading; *end* is the context of the file's end."""
+    tables = end.tables
+    ways = tuple((tables.intern(Ending, GroupContinuation.END, one, tables.bodies), one) for one in sets)
+    return _context(tables, MARGIN, (), frozenset(), None, broken=False, ways_within=ways, logical=end)
 
 
 def _context(

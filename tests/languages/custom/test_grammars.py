@@ -1,5 +1,6 @@
 """Grammars written for the purpose and Lark's own, cursor by cursor; the judge confirms each verdict."""
 
+import random
 from functools import cache
 from pathlib import Path
 
@@ -99,3 +100,20 @@ def test_a_bounded_repetition_is_not_written_to_its_bound(tmp_path, grammar, cas
     document = Engine(load_grammar(tmp_path / "one.lark")).document(left + right)
     assert document.middle(len(left), len(left), relax=False).start.shortest_completion == expected
     assert accepts_text(tmp_path / "one.lark", left + expected + right)
+
+
+def test_edits_of_a_text_with_places_lead_to_the_same_as_reading_it_anew():
+    engine = Engine(language("places"))
+    text = b'a = ["{b}", of c<of d>]\n* x = "\nset for for a\nnote {\n'
+    pieces = (b"", b"a", b"=", b'"', b"\n", b"{", b"}", b" set ", b"*", text[:9])
+    rng = random.Random(7)
+    document = engine.document(text)
+    for _ in range(200):
+        start = rng.randint(0, len(document.data))
+        document.edit(start, min(len(document.data), start + rng.choice((0, 0, 1, 3))), rng.choice(pieces))
+        cursor = rng.randint(0, len(document.data))
+        again = engine.document(document.data)
+        one, other = (d.middle(cursor, cursor, relax=False).start for d in (document, again))
+        assert (one and one.complete) == (other and other.complete), document.data
+        if len(document.data) > 100:
+            document.edit(0, len(document.data), text)

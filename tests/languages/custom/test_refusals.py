@@ -42,6 +42,8 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
         ("start: a\n%import .missing.a\n", "neither in its folder"),
         ("start: a\n%import nothing.a\n", "Cannot import nothing into bad.lark"),
         (b'start: "\xff"\n', "not UTF-8 at byte 8"),
+        ('// lexer = "dynamic"\nstart: "a"\n', 'Cannot use the lexer "dynamic" (bad.lark, line 1)'),
+        ('// lexer = "contextual"\nstart: a | b\na: "x"\nb: "x"\n', "it is not LALR(1) (Reduce/Reduce"),
     ],
 )
 def test_one_sentence(tmp_path, text, said):

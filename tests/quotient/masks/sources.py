@@ -13,7 +13,7 @@ from fimlsp.languages.lua import lua
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 
-GRAMMAR = Path(__file__).parents[2] / "languages/custom/grammars/calculator.lark"
+GRAMMARS = Path(__file__).parents[2] / "languages/custom/grammars"
 PYTHON = b'''import os, sys
 from a.b import (c as d,
     e)
@@ -81,6 +81,12 @@ lines */ func (t *T[P, Q]) f(a int, b ...string) (x, y int) {
 }
 """
 CALCULATOR = b"(1 + 2.5) * -3 / (4 - 5)"
+PLACES = b"""for = of a<of b, of c<of d> > >> 1
+* a heading, [1
+a = [-1, "x {b} y {"{2}"} \\" z", c]
+note = {"
+set for for set
+"""
 
 SOURCES: dict[str, tuple[Language, bytes]] = {
     "python": (python(), PYTHON),
@@ -90,6 +96,8 @@ SOURCES: dict[str, tuple[Language, bytes]] = {
     "lua": (lua, LUA),
     "go": (go, GO),
 }
+OWN = {"calculator": CALCULATOR, "places": PLACES}
+"""Languages of users."""
 PIECES = (
     b'', b' ', b'  ', b'    ', b'\n', b'\n\n    ', b'\r', b'\t', b'\x0c', b'\\', b'\\\n', b'#',
     b'--', b"'", b'"', b'"""', b"'''", b'(', b')', b'))', b'):\n', b'[]', b'{', b'}', b'{}', b'=',
@@ -105,18 +113,12 @@ PIECES = (
 @cache
 def engine(name: str) -> Engine:
     """The engine of a language, so that its tables are made once."""
-    return Engine(calculator() if name == "calculator" else SOURCES[name][0])
-
-
-@cache
-def calculator() -> Language:
-    """A language of a user's own."""
-    return load_grammar(GRAMMAR)
+    return Engine(load_grammar(GRAMMARS / f"{name}.lark") if name in OWN else SOURCES[name][0])
 
 
 def source(name: str) -> bytes:
     """The text of a language."""
-    return CALCULATOR if name == "calculator" else SOURCES[name][1]
+    return OWN[name] if name in OWN else SOURCES[name][1]
 
 
 def random_texts(random: random.Random, text: bytes, size: int) -> list[bytes]:

@@ -14,7 +14,7 @@ from fimlsp.quotient.masks.token_groups import LexedSuffixes, Split
 
 from .sources import random_states, random_texts, source
 
-LANGUAGES = ["python", "json", "lua", "go", "calculator"]
+LANGUAGES = ["python", "json", "lua", "go", "calculator", "places"]
 ARRAYS = {"some": np.arange(5, dtype=np.uint16), "none": np.zeros((0, 3), np.int32), "all": np.ones((2, 2))}
 
 

@@ -13,9 +13,9 @@ from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.lexeme_state import LexemeState
 
-from .sources import SOURCES, engine, random_states, random_texts, source
+from .sources import OWN, SOURCES, engine, random_states, random_texts, source
 
-LANGUAGES = [*SOURCES, "calculator"]
+LANGUAGES = [*SOURCES, *OWN]
 
 
 def bits(words):
