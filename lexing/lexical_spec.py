@@ -130,8 +130,8 @@ class LexicalSpec:
         separators: bytes that are lexemes of their own, such as commas. A line is cut after them, so an edit
             in a file without line ends is as cheap as in any other. Only languages without a layout have
             them.
-        contextual: True if no place in a text is known to be read alike in every context, so the text after a
-            cursor is read in all modes, and the grammar decides.
+        contextual: True if no place in a text is known to be read alike in every context. The text after a
+            cursor is then read in all modes, and the grammar decides.
     """
 
     dfa: Dfa

@@ -7,8 +7,8 @@ stands where the parser expects it in this mode. The text after a cursor is then
 that are wrong there connect with nothing.
 
 *Modes.* The states of the parser are grouped. A group shares one lexer, for all terminals of its states, if
-that makes no difference: no terminal that a state does not take may win over one that it takes. One may still
-win where the text could not go on after the other, as `==` over `=` before an operand.
+that makes no difference. So no terminal that a state does not take may win over one that it takes. It may
+where the text could not go on after the other, as `==` over `=` before an operand.
 
 *The grammar.* A nonterminal is copied for the states in which it is predicted, the mode before its first
 terminal, and the mode after its last one. States in which all terminals lead to the same modes share a copy.

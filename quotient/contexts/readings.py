@@ -2,7 +2,7 @@
 
 Left of a cursor the modes of the lexer are known, so the text is read once, and its states are kept at line
 ends. Right of it each lexeme is read in every mode. Where all modes agree on its end, the parser reads any of
-its kinds in one step; where they do not, the readings part until they meet again. The grammar mentions the
+its kinds in one step. Elsewhere the readings part until they meet again. The grammar mentions the
 modes, so a reading with a wrong one soon connects with nothing and is dropped.
 """
 
