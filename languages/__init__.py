@@ -1,15 +1,22 @@
-"""The languages that fimlsp completes: their values, and their names for users and editors."""
+"""The languages that fimlsp completes: their values, and their names for users and editors.
+
+Other packages add languages by entry points of the group `fimlsp.languages`. The name of an entry point is
+that of the language, its object a `KnownLanguage`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.errors import UserError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from fimlsp.quotient.language.contract import Language
 
 
@@ -68,7 +75,7 @@ def _slua() -> Language:
     return slua
 
 
-LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
+BUILT_IN: Mapping[str, KnownLanguage] = MappingProxyType(
     {
         "python": KnownLanguage(("python",), ("*.py", "*.pyi"), _python),
         "json": KnownLanguage(("json",), ("*.json",), _json),
@@ -79,11 +86,75 @@ LANGUAGES: Mapping[str, KnownLanguage] = MappingProxyType(
         "slua": KnownLanguage(("slua",), ("*.slua",), _slua),
     }
 )
-"""All languages by name."""
+"""The languages of fimlsp itself, by name."""
 
 
-IDENTIFIERS = tuple(identifier for known in LANGUAGES.values() for identifier in known.identifiers)
-"""The editors' names for the documents of all languages. Clients and the server check this list first."""
+def with_those_of_packages(
+    known: Mapping[str, KnownLanguage], found: Iterable[EntryPoint]
+) -> tuple[Mapping[str, KnownLanguage], Mapping[str, str]]:
+    """The languages *known* and those *found* in other packages; for each that cannot be used, the reason.
+
+    The first language with a name, an identifier or a pattern keeps it.
+    """
+    languages, refused = {**known}, dict[str, str]()
+    for entry in found:
+        try:
+            language = entry.load()
+            fault = _fault(entry.name, language, languages)
+        except Exception as error:
+            language, fault = None, f"its package fails with {type(error).__name__}: {error}"
+        if fault is None:
+            languages[entry.name] = language
+        else:
+            refused.setdefault(
+                entry.name,
+                f"Cannot use the language {entry.name} of {entry.value}: {fault}. "
+                "Update its package, or uninstall it.",
+            )
+    return MappingProxyType(languages), MappingProxyType(refused)
+
+
+def _fault(name: str, language: object, known: Mapping[str, KnownLanguage]) -> str | None:
+    """The reason that a package's *language* cannot be used under this *name*; None if it can."""
+    if not isinstance(language, KnownLanguage):
+        return "it is no KnownLanguage"
+    if name in known:
+        return "there is another language with this name"
+    for other, own in known.items():
+        if taken := {*own.identifiers, *own.patterns} & {*language.identifiers, *language.patterns}:
+            return f"{min(taken)} belongs to the language {other}"
+    return None
+
+
+if TYPE_CHECKING:
+    LANGUAGES: Mapping[str, KnownLanguage]
+    """All languages by name."""
+    REFUSED: Mapping[str, str]
+    """For each language of another package that cannot be used, the reason."""
+    IDENTIFIERS: tuple[str, ...]
+    """The editors' names for the documents of all languages. Clients and the server check this list first."""
+
+
+class _Registered(NamedTuple):
+    LANGUAGES: Mapping[str, KnownLanguage]
+    REFUSED: Mapping[str, str]
+    IDENTIFIERS: tuple[str, ...]
+
+
+def __getattr__(name: str) -> object:
+    """The names above are made when they are first used, as a package may import this one itself."""
+    if name not in _Registered._fields:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_registered(), name)
+
+
+@cache
+def _registered() -> _Registered:
+    from importlib.metadata import entry_points
+
+    languages, refused = with_those_of_packages(BUILT_IN, entry_points(group=__name__))
+    identifiers = tuple(identifier for known in languages.values() for identifier in known.identifiers)
+    return _Registered(languages, refused, identifiers)
 
 
 class UnknownLanguageError(UserError, ValueError):
@@ -94,8 +165,10 @@ def language_named(name: str) -> Language:
     """The language with the name *name*.
 
     Raises:
-        UnknownLanguageError: there is none; the message lists all names.
+        UnknownLanguageError: there is none; the message lists all names, or has the reason that a
+            package's language cannot be used.
     """
-    if name not in LANGUAGES:
-        raise UnknownLanguageError(f"{name!r} is not one of {', '.join(LANGUAGES)}")
-    return LANGUAGES[name].language()
+    languages, refused, _ = _registered()
+    if name not in languages:
+        raise UnknownLanguageError(refused.get(name, f"{name!r} is not one of {', '.join(languages)}"))
+    return languages[name].language()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fimlsp.errors import UserError
-from fimlsp.languages import LANGUAGES
+from fimlsp.languages import LANGUAGES, REFUSED
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.versions import Check, PythonVersion
 from fimlsp.lsp_server.messages import Arrange, Close, DocumentId, Edit, Open, Request
@@ -58,7 +58,7 @@ class CompletionRules:
         if language not in self.languages:
             known = ", ".join(map(language_name, self.languages))
             return f"{language} is not completed{known and ', only ' + known} (option languages)"
-        grammar = self.grammars.get(language)
+        grammar = self.grammars.get(language, REFUSED.get(language))
         if isinstance(grammar, str):
             return grammar
         path = path_of(uri)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 FOLDERS = {f"{room}/": ROOT / room for room in ROOMS} | {
-    "src/fimlsp/processes/": ROOT / "src" / "fimlsp" / "processes"
+    f"src/fimlsp/{name}/": ROOT / "src" / "fimlsp" / name for name in ("processes", "testing")
 }
 
 

@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 PACKAGE = ROOT / "src" / "fimlsp"
-FOLDERS = (*(ROOT / room for room in ROOMS), PACKAGE / "processes")
+OWN_FOLDERS = (PACKAGE / "processes", PACKAGE / "testing")
+FOLDERS = (*(ROOT / room for room in ROOMS), *OWN_FOLDERS)
 NOT_SOURCE = (".*", "build", "node_modules", "tests", "results", "__pycache__", "*.egg-info")
 INSTALLED = (".py", ".lark", ".lua", ".go", ".txt", ".json", ".safetensors")
 
@@ -61,7 +62,7 @@ def test_wheel_and_sdist_hold_every_module_and_data_file(tmp_path):
         for path in package.iterdir()
         if path.suffix in INSTALLED and path.parent != ROOT / "datasets"
     }
-    expected |= {path.relative_to(PACKAGE).as_posix() for path in FOLDERS[-1].glob("*.py")}
+    expected |= {path.relative_to(PACKAGE).as_posix() for own in OWN_FOLDERS for path in own.glob("*.py")}
     assert len(expected) > 200
     assert {f"fimlsp/{name}" for name in expected} <= in_wheel
     assert {f"fimlsp/{name}" for name in expected} <= in_sdist

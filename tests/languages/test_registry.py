@@ -1,12 +1,25 @@
 """Languages by name, and the list of them that servers and editors share."""
 
 import json as json_module
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from textwrap import dedent
+from typing import NamedTuple
 
 import pytest
 
-from fimlsp.languages import IDENTIFIERS, LANGUAGES, UnknownLanguageError, language_named
+from fimlsp.languages import (
+    BUILT_IN,
+    IDENTIFIERS,
+    LANGUAGES,
+    KnownLanguage,
+    UnknownLanguageError,
+    language_named,
+    with_those_of_packages,
+)
 from fimlsp.languages.json import json
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.options import Settings
@@ -29,6 +42,96 @@ def test_editors_call_no_two_languages_alike():
     patterns = [name for known in LANGUAGES.values() for name in known.patterns]
     assert len({*identifiers}) == len(identifiers)
     assert len({*patterns}) == len(patterns)
+
+
+class Package(NamedTuple):
+    """An entry point; its object is the value, or an error when it is loaded."""
+
+    name: str
+    value: object
+
+    def load(self):
+        if isinstance(self.value, Exception):
+            raise self.value
+        return self.value
+
+
+TOY = KnownLanguage(("toy",), ("*.toy",), lambda: json)
+REFUSALS = (
+    (
+        "toy",
+        ImportError("no module named tools"),
+        "its package fails with ImportError: no module named tools",
+    ),
+    ("toy", json, "it is no KnownLanguage"),
+    ("json", TOY, "there is another language with this name"),
+    ("toy", KnownLanguage(("toy", "lua"), ("*.toy",), lambda: json), "lua belongs to the language lua"),
+    ("toy", KnownLanguage(("toy",), ("*.go",), lambda: json), "*.go belongs to the language go"),
+)
+
+
+def test_packages_add_languages():
+    languages, refused = with_those_of_packages(BUILT_IN, [Package("toy", TOY)])
+    assert [*languages] == [*BUILT_IN, "toy"]
+    assert refused == {}
+
+
+@pytest.mark.parametrize(("name", "value", "reason"), REFUSALS)
+def test_a_language_of_a_package_that_cannot_be_used_is_refused_with_the_reason(name, value, reason):
+    languages, refused = with_those_of_packages(BUILT_IN, [Package(name, value)])
+    assert languages == BUILT_IN
+    assert refused[name].startswith(f"Cannot use the language {name} of ")
+    assert f": {reason}. Update" in refused[name]
+
+
+PACKAGE = {
+    "toy.py": """
+        from dataclasses import dataclass
+        from fimlsp.languages import KnownLanguage
+        from fimlsp.languages.json import Json
+
+        @dataclass(frozen=True)
+        class Toy(Json):
+            name = "Toy"
+
+        KNOWN = KnownLanguage(("toy",), ("*.toy",), Toy)
+        """,
+    "toy-1.dist-info/METADATA": """
+        Metadata-Version: 2.1
+        Name: toy
+        Version: 1
+        """,
+    "toy-1.dist-info/entry_points.txt": """
+        [fimlsp.languages]
+        toy = toy:KNOWN
+        broken = toy:MISSING
+        """,
+}
+ASKED = """
+from pathlib import Path
+from fimlsp.languages import IDENTIFIERS, language_named
+from fimlsp.lsp_server.command_line.complete_command import name_of_language
+from fimlsp.lsp_server.documents import CompletionRules, grammar_of
+from fimlsp.lsp_server.options import Settings
+assert language_named("toy").name == name_of_language(Path("a.toy")).title() == "Toy"
+assert IDENTIFIERS[-1] == "toy" and Settings().languages == IDENTIFIERS
+assert grammar_of("toy", None).name == "Toy"
+rules = CompletionRules(("toy", "broken"))
+assert rules.refusal("file:///a.toy", "toy") is None
+print(rules.refusal("file:///a.broken", "broken"))
+"""
+
+
+@pytest.mark.parametrize("first", ["import toy", "import fimlsp.languages", ""])
+def test_an_installed_package_reaches_commands_and_servers(tmp_path, first):
+    for name, text in PACKAGE.items():
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(dedent(text).lstrip(), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", f"{first}\n{ASKED}"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "Cannot use the language broken of toy:MISSING: its package fails with Attr" in done.stdout
 
 
 def test_editors_wake_up_for_the_documents_that_the_server_completes():

@@ -1,19 +1,18 @@
-"""One engine for all tests of middles, CPython as the oracle, and their verdicts on a middle."""
+"""One engine for all tests of middles, and CPython as the oracle."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Constraint, Document, Engine
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.shortest_completion import NoCompletionError
+from fimlsp.testing.checking import COMPLETE, Fault, verdict
 
 from .corpus import complaint
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-COMPLETE, VIABLE, DEAD = "complete", "viable", "dead"
 
 
 @cache
@@ -39,34 +38,6 @@ def start_between(left: bytes, right: bytes) -> GrammarState | None:
 def cursor_in(document: Document, start: int, end: int | None = None) -> GrammarState | None:
     """The state at a cursor, or for a replacement of `data[start:end]`, without relaxation."""
     return document.middle_at_bytes(start, start if end is None else end, relax=False).start
-
-
-def fed(start: GrammarState | None, middle: bytes) -> GrammarState | None:
-    """The state after *middle*, which is fed at once."""
-    return None if start is None else start.feed(middle)
-
-
-def verdict(state: GrammarState | None) -> str:
-    """The verdict of a state, in one word."""
-    if state is None:
-        return DEAD
-    return COMPLETE if state.complete else VIABLE
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A middle about which the engine is wrong; *grammar* says of which language, where there are several.
-
-    The complaint may be about the text with a *rest* after the middle: a completion, or the true rest of it.
-    """
-
-    complaint: str
-    left: bytes
-    middle: bytes
-    right: bytes
-    detail: str = ""
-    grammar: str = ""
-    rest: bytes = b""
 
 
 def fault(left: bytes, middle: bytes, right: bytes, state: GrammarState | None) -> Fault | None:

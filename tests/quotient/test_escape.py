@@ -8,9 +8,10 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS
 from fimlsp.quotient.engine import Engine
+from fimlsp.testing.case_files import cases
+from fimlsp.testing.checking import COMPLETE, fed, verdict
 
-from .middle_cases import cases
-from .middle_support import COMPLETE, engine, fed, verdict
+from .middle_support import engine
 from .states.test_files import files
 
 FILES = sorted((Path(__file__).parent / "cases" / "escape").glob("*.txt"))

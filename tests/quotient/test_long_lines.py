@@ -10,8 +10,9 @@ from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.first_state import read_up_to
 from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.testing.checking import COMPLETE, verdict
 
-from .middle_support import COMPLETE, engine, start_between, verdict
+from .middle_support import engine, start_between
 
 LONG, MANY = 1_000, 400
 RIGHT_RECURSIVE = [b"a if b else ", b"lambda: ", b"lambda: a if b else ", b"not a or b if c else lambda d: "]

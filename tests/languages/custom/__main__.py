@@ -1,6 +1,7 @@
 """Holds random grammars against Lark: `python -m tests.languages.custom --cases 100000`."""
 
-from ..judged.command import command
+from fimlsp.testing.command import command
+
 from .suites import endless
 
 main = command("Random grammars", __doc__, endless)

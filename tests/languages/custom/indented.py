@@ -9,8 +9,7 @@ from fimlsp.datasets.languages.own_grammar import syntax_error
 from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.quotient.grammar.cfg import GrammarError
-
-from ..judged.checking import Judged, Tally
+from fimlsp.testing.checking import Judged, Tally
 
 USUAL = "A: /a+/\n_NL: /(\\r?\\n[\\t ]*)+/\nWS: /[ \\t]+/\n%ignore WS\n"
 DECLARED = "%declare _INDENT _DEDENT\n"

@@ -18,8 +18,8 @@ from lark.parsers.lalr_analysis import LALR_Analyzer
 from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.quotient.grammar.cfg import GrammarError
+from fimlsp.testing.checking import Judge, Judged, Tally
 
-from ..judged.checking import Judge, Judged, Tally
 from .indented import endless as indented_ones
 from .random_grammars import random_grammar
 

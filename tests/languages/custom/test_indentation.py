@@ -8,8 +8,8 @@ import pytest
 
 from fimlsp.languages.custom import load_grammar
 from fimlsp.quotient.grammar.cfg import GrammarError
+from fimlsp.testing.checking import total
 
-from ..judged.checking import total
 from .indented import DECLARED, GRAMMARS, USUAL, endless, judged
 
 

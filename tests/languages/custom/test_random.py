@@ -2,7 +2,8 @@
 
 import pytest
 
-from ..judged.checking import total
+from fimlsp.testing.checking import total
+
 from .suites import endless
 
 

@@ -3,10 +3,11 @@
 `--whole 10` with the folder `src` of a Go toolchain reads each file of its standard library, at ten cuts too.
 """
 
-from ..judged.command import command
-from .suites import GO, endless
+from fimlsp.testing.command import command
 
-main = command("Go", __doc__, endless, ".go", GO)
+from .suites import GO, SUITES
+
+main = command("Go", __doc__, SUITES, ".go", GO)
 
 if __name__ == "__main__":
     main()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from fimlsp.languages.go import go
+from fimlsp.testing.checking import Judged
+from fimlsp.testing.programs import endless
 
-from ..judged.checking import Judged, Tally
-from ..judged.programs import in_cuts
 from .judge import is_go
 from .programs import program
 
@@ -92,14 +89,4 @@ CONTEXTS = (
     (b"package p\nvar x = ", b""),
 )
 GO = Judged(go, is_go, PIECES)
-
-
-def endless(seed: int, files: Sequence[Path] = ()) -> Iterator[Tally]:
-    """Tallies of all suites in turn; of real *files* too, if there are any."""
-    rng = random.Random(seed)
-    while True:
-        alphabet = rng.choice(ALPHABETS)
-        tally = GO.walk(*rng.choice(CONTEXTS), [alphabet[0], *rng.sample(alphabet, 5)], 3)
-        tally.include(GO.walk(b"", b"", rng.sample(rng.choice(OUTER), 5), 3))
-        yield tally
-        yield from in_cuts(GO, program, rng, files)
+SUITES = endless(GO, ALPHABETS, CONTEXTS, program, OUTER)

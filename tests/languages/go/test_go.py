@@ -8,14 +8,13 @@ import pytest
 from fimlsp.languages.go import go
 from fimlsp.languages.go.language import START
 from fimlsp.quotient.language.tables import ends, tables_of
+from fimlsp.testing.case_files import cases
+from fimlsp.testing.checking import total, verdict
+from fimlsp.testing.edited import type_a_line
 
-from ...quotient.middle_cases import cases
-from ...quotient.middle_support import verdict
-from ..judged.checking import total
-from ..judged.typing import type_a_line
 from .judge import is_go
 from .programs import program
-from .suites import ALPHABETS, GO, OUTER, endless
+from .suites import ALPHABETS, GO, OUTER, SUITES
 
 HERE = Path(__file__).parent
 CASES = list(cases(HERE / "cases" / "middles.txt"))
@@ -99,7 +98,7 @@ def test_middles_judged():
 
 @pytest.mark.go
 def test_random_programs_judged():
-    tally = total(endless(3), 20_000)
+    tally = total(SUITES(3), 20_000)
     assert tally.faults == []
     assert tally.undecided < tally.judged / 20
 

@@ -1,6 +1,7 @@
 """Holds the engine against a strict JSON decoder: `python -m tests.languages.json --cases 100000`."""
 
-from ..judged.command import command
+from fimlsp.testing.command import command
+
 from .suites import endless
 
 main = command("JSON", __doc__, endless)

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fimlsp.languages.json import json
+from fimlsp.testing.checking import Judged, Tally, fed
+from fimlsp.testing.cuts import broken_cuts, cut_text, staying_cuts
 
-from ...quotient.middle_support import fed
-from ..judged.checking import Judged, Tally
-from ..judged.cuts import broken_cuts, cut_text, staying_cuts
 from . import realistic
 from .judge import is_json
 

@@ -2,36 +2,14 @@
 
 import json
 import random
-from collections.abc import Iterator
 
 import pytest
 
 from fimlsp.lexing.interruption import Interrupted, interruptible
-from fimlsp.lexing.line import Line, LineReader
 from fimlsp.quotient.engine import Document
+from fimlsp.testing.edited import counting
 
 from .suites import JSON
-
-
-@pytest.fixture
-def read(monkeypatch):
-    """The sizes of all lines that are looked at."""
-    sizes: list[int] = []
-    lines, one = LineReader.lines, LineReader.read
-
-    def counting_lines(self: LineReader, *arguments: object) -> Iterator[Line]:
-        for line in lines(self, *arguments):
-            sizes.append(line.size)
-            yield line
-
-    def counting_read(self: LineReader, *arguments: object) -> Line:
-        line = one(self, *arguments)
-        sizes.append(line.size)
-        return line
-
-    monkeypatch.setattr(LineReader, "lines", counting_lines)
-    monkeypatch.setattr(LineReader, "read", counting_read)
-    return sizes
 
 
 def prepared(count: int, indent: int | None) -> Document:
@@ -44,26 +22,26 @@ def prepared(count: int, indent: int | None) -> Document:
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_a_keystroke_reads_its_surroundings(read, indent, share):
+def test_a_keystroke_reads_its_surroundings(indent, share):
     document = prepared(1000, indent)
     place = document.data.index(b"one", int(share * len(document.data)))
     document.middle(place, place)
-    read.clear()
-    document.edit(place, place, b"x")
-    assert document.middle(place, place + 1).start.feed(b"x").complete
-    assert sum(read) < 1000
+    with counting(document) as read:
+        document.edit(place, place, b"x")
+        assert document.middle(place, place + 1).start.feed(b"x").complete
+    assert read.count < 1000
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_jump_after_an_edit_elsewhere_reads_both_surroundings(read, indent):
+def test_a_jump_after_an_edit_elsewhere_reads_both_surroundings(indent):
     document = prepared(1000, indent)
     for edited, asked in ((0.9, 0.1), (0.1, 0.9)):
         place = document.data.index(b"one", int(edited * len(document.data)))
         document.edit(place, place, b"x")
-        read.clear()
         other = int(asked * len(document.data))
-        assert document.middle(other, other).connectable
-        assert sum(read) < 2000
+        with counting(document) as read:
+            assert document.middle(other, other).connectable
+        assert read.count < 2000
 
 
 def varied(rng: random.Random, depth: int) -> object:

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from fimlsp.quotient.engine import Document
+from fimlsp.testing.checking import fed, verdict
+from fimlsp.testing.cuts import cuts, mutated
 
-from ...quotient.middle_support import fed, verdict
-from ..judged.cuts import cuts, mutated
 from . import realistic
 from .suites import JSON, PIECES
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ...quotient.middle_cases import Case, cases
-from ...quotient.middle_support import fed, verdict
+from fimlsp.testing.case_files import Case, cases
+from fimlsp.testing.checking import fed, verdict
+
 from .suites import JSON
 
 FILES = sorted((Path(__file__).parent / "cases" / "middle").glob("*.txt"))

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from ..judged.checking import total
+from fimlsp.testing.checking import total
+
 from . import realistic
 from .judge import is_json
 from .suites import endless, realistic_broken_cuts, realistic_cuts, realistic_staying_cuts

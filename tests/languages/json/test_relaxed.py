@@ -2,7 +2,9 @@
 
 import pytest
 
-from ...quotient.middle_support import fed, sides
+from fimlsp.testing.checking import fed
+
+from ...quotient.middle_support import sides
 from .suites import JSON
 
 # text with a cursor, the relaxed side, and a middle that is complete

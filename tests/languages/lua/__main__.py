@@ -3,10 +3,11 @@
 `--whole 10` reads each file of FOLDER that `load` takes, at ten cuts too.
 """
 
-from ..judged.command import command
-from .suites import LUA, endless
+from fimlsp.testing.command import command
 
-main = command("Lua", __doc__, endless, ".lua", LUA)
+from .suites import LUA, SUITES
+
+main = command("Lua", __doc__, SUITES, ".lua", LUA)
 
 if __name__ == "__main__":
     main()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from fimlsp.languages.lua import lua
+from fimlsp.testing.checking import Judged
+from fimlsp.testing.programs import endless
 
-from ..judged.checking import Judged, Tally
-from ..judged.programs import in_cuts
 from .judge import is_lua
 from .programs import program
 
@@ -37,11 +34,4 @@ PIECES = tuple(
 )
 CONTEXTS = ((b"", b""), (b"a=1 ", b" b=2"), (b"while 1 do ", b" end"), (b"f(", b")"), (b"return {", b"}"))
 LUA = Judged(lua, is_lua, PIECES)
-
-
-def endless(seed: int, files: Sequence[Path] = ()) -> Iterator[Tally]:
-    """Tallies of all suites in turn; of real *files* too, if there are any."""
-    rng = random.Random(seed)
-    while True:
-        yield LUA.walk(*rng.choice(CONTEXTS), rng.sample(rng.choice(ALPHABETS), 5), 3)
-        yield from in_cuts(LUA, program, rng, files)
+SUITES = endless(LUA, ALPHABETS, CONTEXTS, program)

@@ -8,14 +8,13 @@ import pytest
 pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
 
 from fimlsp.quotient.verification import verify_case
+from fimlsp.testing.case_files import cases
+from fimlsp.testing.checking import total, verdict
+from fimlsp.testing.edited import type_a_line
 
-from ...quotient.middle_cases import cases
-from ...quotient.middle_support import verdict
-from ..judged.checking import total
-from ..judged.typing import type_a_line
 from .judge import is_lua
 from .programs import program
-from .suites import ALPHABETS, LUA, endless
+from .suites import ALPHABETS, LUA, SUITES
 
 HERE = Path(__file__).parent
 CASES = list(cases(HERE / "cases" / "middles.txt"))
@@ -35,7 +34,7 @@ def test_middles():
 
 
 def test_random_programs():
-    tally = total(endless(3), 6_000)
+    tally = total(SUITES(3), 6_000)
     assert tally.faults == []
     assert tally.undecided < tally.judged / 20
 

@@ -7,16 +7,17 @@ one is printed, and the command fails. `--whole 10` with a FOLDER reads its file
 import sys
 from functools import partial
 
-from ..judged.command import command
+from fimlsp.testing.command import command
+
 from .known import explained
-from .suites import JAVASCRIPT, TYPESCRIPT, endless
+from .suites import JAVASCRIPT, SUITES, TYPESCRIPT
 
 javascript = "--javascript" in sys.argv
 if javascript:
     sys.argv.remove("--javascript")
 of = JAVASCRIPT if javascript else TYPESCRIPT
 main = command(
-    of.language.name, __doc__, endless(of), ".js" if javascript else ".ts", of, partial(explained, of)
+    of.language.name, __doc__, SUITES[of], ".js" if javascript else ".ts", of, partial(explained, of)
 )
 
 if __name__ == "__main__":

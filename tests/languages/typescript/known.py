@@ -15,9 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from fimlsp.datasets.languages.typescript import refusal
-
-from ...quotient.middle_support import Fault
-from ..judged.checking import Judged
+from fimlsp.testing.checking import Fault, Judged
 
 _FILE = Path(__file__).with_name("known.json")
 _PIECE = re.compile(

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from fimlsp.languages.typescript import TypeScript, javascript, typescript
+from fimlsp.languages.typescript import javascript, typescript
+from fimlsp.testing.checking import Judged
+from fimlsp.testing.programs import Endless, endless
 
-from ..judged.checking import Judged, Tally
-from ..judged.command import Endless
-from ..judged.programs import in_cuts
 from .judge import is_awaited, is_javascript, is_refused_by_checker, is_typescript
 from .programs import program_of
 
@@ -101,23 +97,10 @@ TYPESCRIPT = Judged(
     typescript, is_typescript, (*PIECES, *itertools.chain(*TYPED)), leaves_open=is_refused_by_checker
 )
 JAVASCRIPT = Judged(javascript, is_javascript, PIECES, leaves_open=is_awaited)
-
-
-def endless(of: Judged) -> Endless:
-    """The tallies of all suites of one of the languages in turn; of real files too, if there are any."""
-    language = of.language
-    assert isinstance(language, TypeScript)
-    alphabets = (*ALPHABETS, *TYPED) if language.types else ALPHABETS
-    contexts = (*CONTEXTS, *TYPED_CONTEXTS) if language.types else CONTEXTS
-    program = program_of(language)
-
-    def tallies(seed: int, files: Sequence[Path] = ()) -> Iterator[Tally]:
-        rng = random.Random(seed)
-        while True:
-            alphabet = rng.choice(alphabets)
-            tally = of.walk(*rng.choice(contexts), [alphabet[0], *rng.sample(alphabet, 5)], 3)
-            tally.include(of.walk(b"", b"", rng.sample(OUTER[0], 4), 3))
-            yield tally
-            yield from in_cuts(of, program, rng, files)
-
-    return tallies
+SUITES: dict[Judged, Endless] = {
+    TYPESCRIPT: endless(
+        TYPESCRIPT, (*ALPHABETS, *TYPED), (*CONTEXTS, *TYPED_CONTEXTS), program_of(typescript), OUTER
+    ),
+    JAVASCRIPT: endless(JAVASCRIPT, ALPHABETS, CONTEXTS, program_of(javascript), OUTER),
+}
+"""The suites of each language."""

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ...quotient.middle_cases import cases
-from ...quotient.middle_support import verdict
-from ..judged.checking import total
-from ..judged.typing import type_a_line
+from fimlsp.testing.case_files import cases
+from fimlsp.testing.checking import total, verdict
+from fimlsp.testing.edited import type_a_line
+
 from .known import explained, known_differences
 from .programs import program_of
-from .suites import ALPHABETS, JAVASCRIPT, TYPED, TYPESCRIPT, endless
+from .suites import ALPHABETS, JAVASCRIPT, SUITES, TYPED, TYPESCRIPT
 
 HERE = Path(__file__).parent
 CASES = {
@@ -104,7 +104,7 @@ def test_short_texts(alphabet):
 @pytest.mark.node
 @BOTH
 def test_random_cases_judged(of):
-    tally = total(endless(of)(3), 3_000)
+    tally = total(SUITES[of](3), 3_000)
     assert explained(of, tally.faults)[1] == []
 
 

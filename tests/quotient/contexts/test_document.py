@@ -12,8 +12,9 @@ from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.testing.checking import VIABLE, fed, verdict
 
-from ..middle_support import VIABLE, cursor_in, engine, fed, verdict
+from ..middle_support import cursor_in, engine
 from ..states.test_files import PIECES, cuts, files, mutated
 
 PROBES = (

@@ -5,8 +5,9 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.masks.vocabulary import Vocabulary
+from fimlsp.testing.checking import COMPLETE, fed, verdict
 
-from ..middle_support import COMPLETE, cursor_in, engine, fed, verdict
+from ..middle_support import cursor_in, engine
 
 HALF_WRITTEN = {
     # left<|>right: a middle that goes on, and one that starts a new statement

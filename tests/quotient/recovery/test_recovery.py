@@ -3,8 +3,9 @@
 import pytest
 
 from fimlsp.quotient.recovery.repaired_text import TextRepair
+from fimlsp.testing.checking import COMPLETE, fed, verdict
 
-from ..middle_support import COMPLETE, engine, fed, verdict
+from ..middle_support import engine
 
 BREAKS = {
     # lines of a function that are broken; the other lines are read as without them

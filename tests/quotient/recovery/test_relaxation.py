@@ -5,8 +5,9 @@ import random
 import pytest
 
 from fimlsp.quotient.engine import Constraint
+from fimlsp.testing.checking import COMPLETE, fed, verdict
 
-from ..middle_support import COMPLETE, cursor_in, engine, fed, sides, verdict
+from ..middle_support import cursor_in, engine, sides
 from ..states.test_files import files
 
 BROKEN = {

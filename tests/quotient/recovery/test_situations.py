@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ..middle_support import COMPLETE, engine, fed, verdict
+from fimlsp.testing.checking import COMPLETE, fed, verdict
+
+from ..middle_support import engine
 
 
 def situations(path):

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from fimlsp.languages.python.versions import DEFAULT_VERSION
+from fimlsp.testing.case_files import Case, cases
+from fimlsp.testing.checking import fed, verdict
 
-from ..middle_cases import Case, cases
-from ..middle_support import fault, fed, start_between, verdict
+from ..middle_support import fault, start_between
 
 
 def wrong(case: Case) -> object:

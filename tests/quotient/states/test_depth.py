@@ -5,8 +5,9 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.languages.python.mode_stack import MAX_BRACKETS
 from fimlsp.quotient.engine import Engine
+from fimlsp.testing.checking import COMPLETE, verdict
 
-from ..middle_support import COMPLETE, is_python, start_between, verdict
+from ..middle_support import is_python, start_between
 
 
 def deepest(state, piece):

@@ -4,9 +4,10 @@ import random
 from collections.abc import Iterator
 
 from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.testing.checking import COMPLETE, Fault, fed, verdict
 
 from ..corpus import library_files, read
-from ..middle_support import COMPLETE, Fault, cursor_in, engine, fault, fed, is_python, verdict
+from ..middle_support import cursor_in, engine, fault, is_python
 
 LENGTHS = (0, 1, 3, 10, 30, 100, 300)
 PIECES = (

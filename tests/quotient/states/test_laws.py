@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.testing.checking import Fault
 
-from ..middle_support import Fault, fault, is_python, start_between
+from ..middle_support import fault, is_python, start_between
 
 ALPHABETS = {
     "else": ["if a:", "\n", " ", "else:", "x"],

@@ -1,4 +1,4 @@
-"""Random programs: derivations of a language's grammar, as lexemes and in cuts."""
+"""Random programs, derivations of a language's grammar; and all suites of judged cases in turn."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from fimlsp.quotient.language.contract import Language
+from fimlsp.testing.checking import Judged, Tally
+from fimlsp.testing.cuts import broken_cuts, cut_text, staying_cuts
 
-from .checking import Judged, Tally
-from .cuts import broken_cuts, cut_text, staying_cuts
+Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
+"""Tallies of all suites in turn, from a seed; also of real files, if there are any."""
 
 Program = Callable[[random.Random, int], bytes]
 """A valid program of about so many lexemes or more."""
@@ -52,6 +54,33 @@ def lexemes(
             options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
         waiting.extend(reversed(rng.choice(options).rhs))
     return texts_so_far
+
+
+def endless(
+    of: Judged,
+    alphabets: Sequence[Sequence[bytes]],
+    contexts: Sequence[tuple[bytes, bytes]],
+    program: Program,
+    outer: Sequence[Sequence[bytes]] = (),
+) -> Endless:
+    """The suites of a language: short middles over the *alphabets* in the *contexts*, and programs in cuts.
+
+    The first symbol of an alphabet is in each of its middles' samples. Those over the alphabets *outer* are
+    whole files.
+    """
+
+    def tallies(seed: int, files: Sequence[Path] = ()) -> Iterator[Tally]:
+        rng = random.Random(seed)
+        while True:
+            first, *others = rng.choice(alphabets)
+            tally = of.walk(*rng.choice(contexts), [first, *rng.sample(others, min(5, len(others)))], 3)
+            if outer:
+                alphabet = rng.choice(outer)
+                tally.include(of.walk(b"", b"", rng.sample(alphabet, min(5, len(alphabet))), 3))
+            yield tally
+            yield from in_cuts(of, program, rng, files)
+
+    return tallies
 
 
 def in_cuts(of: Judged, program: Program, rng: random.Random, files: Sequence[Path]) -> Iterator[Tally]:

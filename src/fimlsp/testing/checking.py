@@ -13,10 +13,39 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.protocol import State
 from fimlsp.quotient.states.shortest_completion import NoCompletionError
 
-from ...quotient.middle_support import Fault, fed, verdict
+COMPLETE, VIABLE, DEAD = "complete", "viable", "dead"
+"""The verdicts on a middle."""
 
 Judge = Callable[[bytes], bool | None]
 """True if a text is valid; None if the reference parser leaves that open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A middle about which the engine is wrong; *grammar* says of which language, where there are several.
+
+    The complaint may be about the text with a *rest* after the middle: a completion, or the true rest of it.
+    """
+
+    complaint: str
+    left: bytes
+    middle: bytes
+    right: bytes
+    detail: str = ""
+    grammar: str = ""
+    rest: bytes = b""
+
+
+def fed(start: State | None, middle: bytes) -> State | None:
+    """The state after *middle*, which is fed at once."""
+    return None if start is None else start.feed(middle)
+
+
+def verdict(state: State | None) -> str:
+    """The verdict of a state, in one word."""
+    if state is None:
+        return DEAD
+    return COMPLETE if state.complete else VIABLE
 
 
 def words(alphabet: Sequence[bytes], most: int) -> Iterator[bytes]:

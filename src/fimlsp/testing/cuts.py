@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from ...quotient.middle_support import fed
-from .checking import Judged, Tally
+from fimlsp.testing.checking import Judged, Tally, fed
 
 LENGTHS = (0, 1, 2, 5, 20, 100)
 _TRIES_BETWEEN = 5

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from .middle_support import COMPLETE, DEAD, VIABLE
+from fimlsp.testing.checking import COMPLETE, DEAD, VIABLE
 
 VERDICTS = {"+": COMPLETE, "~": VIABLE, "-": DEAD}
 SIGNS = {"↵": "\n", "␍": "\r", "→": "\t", "␣": " ", "∅": ""}

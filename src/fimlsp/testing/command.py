@@ -10,13 +10,9 @@ from time import perf_counter
 
 import click
 
-from ...quotient.middle_support import Fault
-from .checking import Judged, Tally, total
-from .cuts import cuts
-
-Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
-"""Tallies of all suites in turn, from a seed; also of real files, if there are any."""
-
+from fimlsp.testing.checking import Fault, Judged, Tally, total
+from fimlsp.testing.cuts import cuts
+from fimlsp.testing.programs import Endless
 
 Explain = Callable[[Sequence[Fault]], tuple[Mapping[str, int], Sequence[Fault]]]
 """How many faults each known difference explains, and the faults that none explains."""

@@ -1,0 +1,34 @@
+"""A language held against its own parser: the harness with which all languages of fimlsp are tested.
+
+`Judged` has a language and its reference parser. `endless` makes the suites: short middles, cut programs and
+their mutants, completions, two unrelated sides. `command` runs as many cases as time allows.
+"""
+
+from fimlsp.testing.case_files import Case, cases, read_cases
+from fimlsp.testing.checking import COMPLETE, DEAD, VIABLE, Fault, Judged, Tally, fed, total, verdict
+from fimlsp.testing.command import command
+from fimlsp.testing.edited import grows, type_a_line
+from fimlsp.testing.programs import endless, lexemes
+from fimlsp.testing.refusal import Refusal, first_refusal
+
+__all__ = [
+    "COMPLETE",
+    "DEAD",
+    "VIABLE",
+    "Case",
+    "Fault",
+    "Judged",
+    "Refusal",
+    "Tally",
+    "cases",
+    "command",
+    "endless",
+    "fed",
+    "first_refusal",
+    "grows",
+    "lexemes",
+    "read_cases",
+    "total",
+    "type_a_line",
+    "verdict",
+]
