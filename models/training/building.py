@@ -19,7 +19,15 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.training.corpus import Corpus, SourceFile, read_corpus, usable_text
 from fimlsp.models.training.examples import make_tokenizer
 from fimlsp.models.training.pack import Pack, make_pack, write_pack
-from fimlsp.models.training.sources import Release, Wheel, find_wheels, newest_first, read_list, unpack
+from fimlsp.models.training.sources import (
+    PACKAGE_BYTES,
+    Release,
+    Wheel,
+    find_wheels,
+    newest_first,
+    read_list,
+    unpack,
+)
 
 BYTES_OF_TEXT_PER_BYTE = 6.6
 """Text that one byte of a pack holds at most; the first attempt at a size."""
@@ -79,9 +87,7 @@ def build(order: Order, target: Path, report: Report) -> Pack:
     names = {release.package for release in held_out_pins}
     pins = [release for path in order.lists for release in read_list(path)]
     with TemporaryDirectory() as scratch:
-        held_out = _unpacked(
-            held_out_pins, order.downloads, Path(scratch) / "held-out", report, refuses=False
-        )
+        held_out = _unpacked(held_out_pins, order.downloads, Path(scratch) / "held-out", report, learns=False)
         learnt = _unpacked(
             [release for release in pins if release.package not in names],
             order.downloads,
@@ -106,11 +112,11 @@ def build(order: Order, target: Path, report: Report) -> Pack:
 
 
 def _unpacked(
-    releases: Sequence[Release], downloads: Path, folder: Path, report: Report, *, refuses: bool = True
+    releases: Sequence[Release], downloads: Path, folder: Path, report: Report, *, learns: bool = True
 ) -> _Sources:
-    """The wheels of *releases*, unpacked; with *refuses* only those of a permissive licence."""
+    """The wheels of *releases*, unpacked; with *learns* only of a permissive licence, and not all files."""
     wheels, missing = find_wheels(releases, downloads, report)
-    refused = [wheel for wheel in wheels if refuses and not wheel.is_permissive]
+    refused = [wheel for wheel in wheels if learns and not wheel.is_permissive]
     by_package: dict[str, list[Wheel]] = {}
     for wheel in wheels:
         if wheel not in refused:
@@ -120,8 +126,10 @@ def _unpacked(
         by_release = {wheel.release: wheel for wheel in group}
         first, *others = newest_first(by_release)
         kept.append(by_release[first])
-        newest.append(unpack(by_release[first], folder))
-        earlier += [unpack(by_release[release], folder) for release in others]
+        newest.append(unpack(by_release[first], folder, is_whole=not learns))
+        earlier += [
+            unpack(by_release[release], folder, is_whole=False, same_as=newest[-1]) for release in others
+        ]
         former += [by_release[release] for release in others]
     return _Sources(kept, former, newest, earlier, refused, missing)
 
@@ -161,7 +169,11 @@ def _within_bounds(
             }
             for split in ("train", "val", "ood")
         }
-        limits = {"characters_of_a_package": round(package_max), "files_usable": len(files)}
+        limits = {
+            "bytes_read_of_a_package": PACKAGE_BYTES,
+            "characters_of_a_package": round(package_max),
+            "files_usable": len(files),
+        }
         pack = whole.of_paths(names, {**manifest, "parts": parts, "limits": limits})
         report(f"compressing {len(pack.tokens) / 1e6:.1f} M tokens")
         size = write_pack(pack, target)

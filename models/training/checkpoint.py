@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -34,7 +33,7 @@ PROMPT_TOKENS = 512
 PIECE_BYTES = 15 << 20
 """Bytes of tensors in one file of weights, with room for its header below 16 MiB."""
 
-PROGRESS, STEPS_KEY = "training.json", "steps"
+PROGRESS = "fimlsp_progress"
 
 NOISE = 0.5
 """Standard deviation of the noise of `widened`, in those of the matrix that it is added to."""
@@ -106,21 +105,12 @@ def interrupted(folder: Path) -> tuple[Transformer, Tokenizer, Progress]:
     """The network, the tokenizer and the progress of a run in *folder* that has not ended.
 
     Raises:
-        ModelError: there is no such run, it has ended, or its files are of different times.
+        ModelError: there is no such run, or it has ended.
     """
     progress = read_progress(folder)
-    try:
-        steps = {_steps_of(path) for path in folder.glob("*.safetensors")}
-    except (OSError, ValueError, SafetensorError) as error:
-        raise ModelError(f"Cannot read the weights in {folder}: {error}. Train without --resume.") from error
     if progress.share >= 1:
         raise ModelError(
             f"The run in {folder} has ended. Use --start-from {folder} to train its model further."
-        )
-    if steps != {progress.steps}:
-        raise ModelError(
-            f"Cannot continue the run in {folder}: it ended while its weights were written, or they are of "
-            "another network. Use --start-from with an older copy of the folder."
         )
     return *trained_before(str(folder)), progress
 
@@ -132,16 +122,11 @@ def read_progress(folder: Path) -> Progress:
         ModelError: there was no such run.
     """
     try:
-        return Progress(**json.loads((folder / PROGRESS).read_text()))
-    except (OSError, ValueError, TypeError) as error:
+        return Progress(**json.loads((folder / INDEX).read_text())["metadata"][PROGRESS])
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise ModelError(
-            f"Cannot read {PROGRESS} in {folder}: {error}. Give a folder of `fimlsp train`."
+            f"Cannot read the progress of a run in {folder}: {error}. Give a folder of `fimlsp train run`."
         ) from error
-
-
-def _steps_of(path: Path) -> int:
-    with safe_open(path, "np") as tensors:
-        return int((tensors.metadata() or {}).get(STEPS_KEY, -1))
 
 
 def widened(model: Transformer) -> Transformer:
@@ -182,9 +167,10 @@ def _twinned(name: str, weight: Tensor, noise: torch.Generator) -> Tensor:
 
 
 def save(model: Transformer, tokenizer: Tokenizer, folder: Path, progress: Progress, bits: int = 16) -> None:
-    """Write `config.json`, the tokenizer, the progress, and weights of 8 or 16 *bits* in files below 16 MiB.
+    """Write `config.json`, the tokenizer, and weights of 8 or 16 *bits* in files below 16 MiB.
 
-    Each file is replaced only once its new content is complete.
+    The index of the weights also has the progress. It is replaced at once, when all else is written, and only
+    then are the files of older weights deleted. So the folder is whole whenever the process ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
     values = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
@@ -192,28 +178,37 @@ def save(model: Transformer, tokenizer: Tokenizer, folder: Path, progress: Progr
         quantised(values) if bits == 8 else {name: value.astype(np.float16) for name, value in values.items()}
     )
     pieces = list(_pieces(stored))
-    names = [f"model-{number:05}-of-{len(pieces):05}.safetensors" for number in range(1, len(pieces) + 1)]
-    metadata = {"format": "pt", STEPS_KEY: str(progress.steps)}
+    names = [
+        f"step-{progress.steps}-{number:05}-of-{len(pieces):05}.safetensors"
+        for number in range(1, len(pieces) + 1)
+    ]
     for name, piece in zip(names, pieces, strict=True):
-        save_file(piece, folder / f"{name}.unfinished", metadata=metadata)
-    index = {
-        "metadata": {"total_size": sum(value.nbytes for value in stored.values())},
-        "weight_map": {key: name for name, piece in zip(names, pieces, strict=True) for key in piece},
-    }
+        save_file(piece, folder / name, metadata={"format": "pt"})
     texts = {
-        INDEX: index,
-        "config.json": _config(model.shape, tokenizer, bits),
-        "tokenizer_config.json": _tokenizer_config(model.shape, tokenizer),
-        PROGRESS: asdict(progress),
+        "config.json": _json(_config(model.shape, tokenizer, bits)),
+        "tokenizer_config.json": _json(_tokenizer_config(model.shape, tokenizer)),
+        "tokenizer.json": tokenizer.to_str(),
+        INDEX: _json(
+            {
+                "metadata": {
+                    "total_size": sum(value.nbytes for value in stored.values()),
+                    PROGRESS: asdict(progress),
+                },
+                "weight_map": {key: name for name, piece in zip(names, pieces, strict=True) for key in piece},
+            }
+        ),
     }
-    for name, value in texts.items():
-        (folder / f"{name}.unfinished").write_text(json.dumps(value, indent=1) + "\n")
-    tokenizer.save(str(folder / "tokenizer.json.unfinished"))
-    for name in (*names, *texts, "tokenizer.json"):
-        (folder / f"{name}.unfinished").replace(folder / name)
+    for name, text in texts.items():
+        unfinished = folder / f"{name}.unfinished"
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(folder / name)
     for path in folder.glob("*.safetensors"):
         if path.name not in names:
             path.unlink()
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=1) + "\n"
 
 
 def _pieces(weights: Mapping[str, NDArray[Any]]) -> Iterator[Weights]:

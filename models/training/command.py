@@ -1,4 +1,8 @@
-"""The commands `fimlsp train`: packs of source, models trained on them or on a user's code, and cards."""
+"""The commands `fimlsp train`: packs of source, models trained on them or on a user's code, and cards.
+
+As a module (`python -m fimlsp.models.training.command`) they need PyTorch, transformers, click and
+rich alone.
+"""
 
 from __future__ import annotations
 
@@ -271,3 +275,7 @@ def default_roots() -> tuple[Path, ...]:
 
 def _bar(console: Console) -> Progress:
     return Progress(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console)
+
+
+if __name__ == "__main__":
+    train()

@@ -14,11 +14,11 @@ import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.training.corpus import BYTES_MAX, SKIPPED_FOLDERS
@@ -35,6 +35,8 @@ RECIPROCAL = (
     *("sspl", "busl", "business source", "elastic", "commercial", "proprietary", "non-commercial", "cc-by"),
 )
 METADATA_MAX = 4 << 20
+PACKAGE_BYTES = 1_200_000
+"""Source that is read of one package, as no pack has room for more of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +195,27 @@ def is_permissive(licence: str) -> bool:
     )
 
 
-def unpack(wheel: Wheel, folder: Path) -> Path:
-    """Write the Python files of *wheel* below *folder*; returns the folder of its packages."""
+def unpack(wheel: Wheel, folder: Path, *, is_whole: bool, same_as: Path | None = None) -> Path:
+    """Write Python files of *wheel* below *folder*; returns the folder of its packages.
+
+    Unless *is_whole*, some are chosen of a large package, about `PACKAGE_BYTES`. Of an earlier release those
+    are chosen that a newer one in *same_as* has.
+
+    Raises:
+        ModelError: the wheel is damaged.
+    """
     target = folder / f"{wheel.release.package}-{wheel.release.version}"
+    target.mkdir(parents=True, exist_ok=True)
+    room = sys.maxsize if is_whole else PACKAGE_BYTES
     try:
         with ZipFile(wheel.path) as archive:
-            for name, data in _sources(archive):
-                path = target / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+            for info in sorted(filter(_is_source, archive.infolist()), key=_drawn):
+                is_chosen = room > 0 if same_as is None else (same_as / info.filename).exists()
+                if is_chosen:
+                    room -= info.file_size
+                    path = target / info.filename
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(archive.read(info))
     except (OSError, BadZipFile) as error:
         raise ModelError(
             f"Cannot read {wheel.path}: {error}. Delete it, so that it is downloaded again."
@@ -209,14 +223,17 @@ def unpack(wheel: Wheel, folder: Path) -> Path:
     return target
 
 
-def _sources(archive: ZipFile) -> Iterator[tuple[str, bytes]]:
-    for info in archive.infolist():
-        path = PurePosixPath(info.filename)
-        if (
-            path.suffix == ".py"
-            and info.file_size <= BYTES_MAX
-            and not path.is_absolute()
-            and ".." not in path.parts
-            and SKIPPED_FOLDERS.isdisjoint(path.parts[:-1])
-        ):
-            yield info.filename, archive.read(info)
+def _drawn(info: ZipInfo) -> bytes:
+    """A random place in the order of files, the same in all releases."""
+    return hashlib.sha256(info.filename.encode()).digest()
+
+
+def _is_source(info: ZipInfo) -> bool:
+    path = PurePosixPath(info.filename)
+    return (
+        path.suffix == ".py"
+        and info.file_size <= BYTES_MAX
+        and not path.is_absolute()
+        and ".." not in path.parts
+        and SKIPPED_FOLDERS.isdisjoint(path.parts[:-1])
+    )

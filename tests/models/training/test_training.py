@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -308,18 +309,34 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert "has ended. Use --start-from" in " ".join(again.output.split())
 
 
-def test_weights_of_different_steps_are_not_continued(tmp_path):
-    model = Transformer(shape_of(Sizes(width=64, layers=1), TOKENIZER))
-    save(model, TOKENIZER, tmp_path, Progress(steps=5, share=0.5))
-    assert interrupted(tmp_path)[2].steps == 5
-    (piece,) = tmp_path.glob("*.safetensors")
-    written = piece.read_bytes()
-    save(model, TOKENIZER, tmp_path, Progress(steps=6, share=0.5))
-    piece.write_bytes(written)
-    with pytest.raises(ModelError, match="ended while its weights were written"):
+@pytest.mark.parametrize("last", ["config.json", "tokenizer.json", "model.safetensors.index.json", "weights"])
+def test_a_run_that_is_killed_while_it_saves_goes_on_from_before(tmp_path, monkeypatch, last):
+    torch.manual_seed(0)
+    models = [Transformer(shape_of(Sizes(width=64, layers=1), TOKENIZER)) for _ in range(3)]
+    save(models[0], TOKENIZER, tmp_path, Progress(steps=5, share=0.5))
+
+    def killed(path, *_, **__):
+        if path.name == f"{last}.unfinished" or last == "weights":
+            raise KeyboardInterrupt
+        return replace(path, *_)
+
+    replace = Path.replace
+    monkeypatch.setattr(Path, "write_text" if last == "weights" else "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        save(models[1], TOKENIZER, tmp_path, Progress(steps=6, share=0.6))
+    monkeypatch.undo()
+    model, _, progress = interrupted(tmp_path)
+    assert progress.steps == 5
+    torch.testing.assert_close(
+        model.model.embed_tokens.weight, models[0].model.embed_tokens.weight, atol=0.01, rtol=0
+    )
+    save(models[2], TOKENIZER, tmp_path, Progress(steps=7, share=0.7))
+    assert {path.name.split("-")[1] for path in tmp_path.glob("*.safetensors")} == {"7"}
+
+
+def test_a_folder_without_a_run_is_not_continued(tmp_path):
+    with pytest.raises(ModelError, match="Give a folder of `fimlsp train run`"):
         interrupted(tmp_path)
-    with pytest.raises(ModelError, match="Give a folder of `fimlsp train`"):
-        interrupted(tmp_path / "nowhere")
 
 
 def test_a_model_is_trained_further(tmp_path, monkeypatch):
