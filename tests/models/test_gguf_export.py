@@ -80,6 +80,17 @@ def test_llama_cpp_reads_texts_nearly_as_we_do(exported, server):
     assert abs(len(tokens) - len(ours)) < 0.02 * len(ours)
 
 
+def test_eight_bits_are_nearly_the_same(tmp_path):
+    export_gguf("bundled", tmp_path / "model.gguf", 8)
+    model = load_model()
+    tokens = model.vocabulary.encode("def area(radius):\n    return ")
+    scores = model.network.log_probabilities(tokens)
+    with serving(tmp_path / "model.gguf") as ask:
+        found = candidates(ask, tokens, len(scores), model.vocabulary.encode("x")[0])
+    assert (tmp_path / "model.gguf").stat().st_size < 13_000_000
+    assert max(abs(scores[entry["id"]] - entry["logprob"]) for entry in found[:20]) < 0.1
+
+
 def test_it_names_its_markers(exported):
     model, path = exported
     fields = gguf.GGUFReader(path).fields
