@@ -234,12 +234,12 @@ class _Lexer:
             following = self.rows[self.state][byte]
         if self.modes.restricted and not self._permits(byte):
             return False
-        if self.margin is not None:
-            if self.state == self.start and byte not in self.quiet:
-                if not self.lay_out():
-                    return False
-            elif byte in _BLANKS and (self.state == self.start or self.accepted == self.lexical.space):
-                self.widen(byte)
+        if self.margin is not None and (self.state == self.start or self.accepted == self.lexical.space):
+            if byte in self.quiet:
+                if byte in _BLANKS:
+                    self.widen(byte)
+            elif not self.lay_out():
+                return False
         kind = self.lexical.dfa.accepts[following]
         if following in self.checked:
             self._check(byte, following)

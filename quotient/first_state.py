@@ -318,9 +318,10 @@ class RightSideFinder:
 
     def _lead(self, position: int) -> bytes:
         """The white space and line joiners at *position*, before the line's first lexeme."""
-        lead = _LEADS[ord("\\") in self.tables.lexical.quiet].match(self.document.data, position)
+        quiet = self.tables.lexical.quiet
+        lead = _LEADS[ord("\\") in quiet].match(self.document.data, position)
         assert lead is not None
-        return lead.group()
+        return lead.group() if _FORM_FEED in quiet else lead.group().partition(b"\f")[0]
 
     def _marker(
         self,
@@ -356,6 +357,7 @@ def _leading_delimiter(lexical: LexerTables, data: bytes, position: int) -> tupl
     return delimiter[0], len(rest) - len(rest.lstrip(delimiter))
 
 
+_FORM_FEED = 0x0C
 _LEADS = {
     True: re.compile(rb"(?:[ \t\f]|\\(?:\r\n?|\n))*"),
     False: re.compile(rb"[ \t\f]*"),

@@ -27,6 +27,7 @@ from lark.load_grammar import GrammarBuilder
 from fimlsp.languages.custom.contextual import LexerModes, annotated, lexer_modes
 from fimlsp.languages.custom.grammar_files import CONTEXTUAL, GrammarFiles
 from fimlsp.languages.custom.indentation import (
+    LINE_END,
     BlockError,
     Indenter,
     Layout,
@@ -60,6 +61,7 @@ MOST_SECONDS = 15.0
 MOST_WAYS = 10_000
 """Expansions of one rule."""
 _MOST_TERMINALS = 2_000
+_LOOKS_AHEAD = re.compile(r"\(\?[=!]")
 _UNDEFINED = re.compile(r"Rule '(\w+)' used but not defined \(in rule (\w+)\)")
 
 
@@ -134,11 +136,13 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
         terminals = with_line_ends(terminals, ignored, indenter, files)
         of_layout = frozenset((indenter.newline, indenter.indent, indenter.dedent))
     _check_declared(rules, defined | of_layout, files)
+    lookalikes = Lookalikes(terminals, files)
+    after = _after(rules, start, terminals, ignored, indenter, lookalikes)
     if lexer == CONTEXTUAL and indenter is None:
-        modes = lexer_modes(rules, start, terminals, ignored, Lookalikes(terminals, files), files)
+        modes = lexer_modes(rules, start, terminals, ignored, lookalikes, files)
         if len(modes.terminals) > 1:
-            return _compiled_modes(modes, rules, terminals, ignored, start, files)
-    dfa = compiled_lexemes(terminals, ignored, files).expand()
+            return _compiled_modes(modes, rules, terminals, ignored, after, start, files)
+    dfa = compiled_lexemes(terminals, ignored, after, files).expand()
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - ignored
     sides = _usable(_sides(rules), frozenset(map(terminal_of, kinds)) | of_layout)
     grammar = _grammar(sides, start, indenter, files)
@@ -150,6 +154,34 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
     return CompiledGrammar(grammar, dfa, ignored, literals)
 
 
+def _after(
+    rules: list[Rule],
+    start: str,
+    terminals: list[TerminalDef],
+    ignored: frozenset[str],
+    indenter: Indenter | None,
+    lookalikes: Lookalikes,
+) -> dict[str, int]:
+    """The bytes that may follow each terminal in a text, as bit sets, if some terminal looks ahead."""
+    if not any(_LOOKS_AHEAD.search(terminal.pattern.to_regexp()) for terminal in terminals):
+        return {}
+    try:
+        grammar = to_grammar(start, _sides(rules))
+    except (NoSentenceError, TooManyProductionsError):
+        return {}
+    following: dict[str, set[str]] = {}
+    for left, right in neighbours(grammar):
+        following.setdefault(grammar.name(left), set()).add(grammar.name(right))
+    line_end = {} if indenter is None else {indenter.newline: LINE_END}
+    known = lookalikes.number
+    skipped = lookalikes.first_bytes(ignored)
+    return {
+        name: skipped | lookalikes.first_bytes(known.keys() & {line_end.get(one, one) for one in names})
+        for name, names in following.items()
+        if name in known and name not in ignored
+    }
+
+
 def _literals(terminals: Iterable[TerminalDef]) -> dict[str, str]:
     return {one.name: one.pattern.value for one in terminals if isinstance(one.pattern, PatternStr)}
 
@@ -159,11 +191,12 @@ def _compiled_modes(
     rules: list[Rule],
     terminals: list[TerminalDef],
     ignored: frozenset[str],
+    after: Mapping[str, int],
     start: str,
     files: GrammarFiles,
 ) -> CompiledGrammar:
     """The grammar whose terminals are read in several *modes*."""
-    dfa = compiled_modes(modes.terminals, terminals, ignored, files)
+    dfa = compiled_modes(modes.terminals, terminals, ignored, after, files)
     hidden = frozenset(kind for kind in dfa.kinds if kind.partition(IN_MODE)[0] in ignored)
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - hidden
     sides = _usable(annotated(rules, start, modes, files), frozenset(map(terminal_of, kinds)))

@@ -38,6 +38,8 @@ _ATTRIBUTE = re.compile(
     r"^[ \t]*//[ \t]*((?:NL|INDENT|DEDENT)_type|(?:OPEN|CLOSE)_PAREN_types|tab_len)[ \t]*=(.*)$",
     re.MULTILINE,
 )
+_FORM_FEED = 0x0C
+_JOINED_LINE = "\\\n"
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _LINE_STARTS = tuple(
     "".join(parts) for n in range(1, 4) for parts in product(("\n", "\r\n", " ", "\t"), repeat=n)
@@ -127,8 +129,8 @@ def with_line_ends(
         )
     for terminal in terminals:
         pattern_text = terminal.pattern.to_regexp()
-        is_space = re.fullmatch(pattern_text, " ") is not None
-        if terminal.name in ignored and not is_space and pattern_text not in newline.pattern.to_regexp():
+        is_apart = any(re.fullmatch(pattern_text, text) for text in (" ", _JOINED_LINE))
+        if terminal.name in ignored and not is_apart and pattern_text not in newline.pattern.to_regexp():
             raise GrammarError(
                 f"The terminal {newline.name} ({files.location(newline.name)}) has to match {terminal.name} "
                 f"too, so that a line with nothing else is blank: ( /\\r?\\n[\\t ]*/ | {terminal.name} )+"
@@ -173,11 +175,12 @@ class BracketModes(ModeStack):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The layout of lines: columns, the kind of white space, and the kind of comments, if there is one."""
+    """The layout of lines: columns, and the kinds of white space, of comments and of what joins lines."""
 
     offside: Offside
     space: str
     comment: str | None
+    joiner: str | None = None
 
 
 def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout:
@@ -197,9 +200,11 @@ def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout
         raise GrammarError(
             f"{files.name} has to ignore spaces and tabs: %import common.WS_INLINE and %ignore WS_INLINE."
         )
-    if kind(b"\n") != LINE_END or _continues_after_line(dfa, ignored):
+    joiner = kind(_JOINED_LINE.encode())
+    joiner = joiner if joiner in ignored else None
+    if kind(b"\n") != LINE_END or _continues_after_line(dfa, {*ignored} - {joiner}) or _goes_on(dfa, joiner):
         raise GrammarError(f"In {files.name} ignored terminals have to end within their line.")
-    if other := [chr(byte) for byte in b"\r\f\v" if kind(bytes((byte,))) == space]:
+    if other := [chr(byte) for byte in b"\r\v" if kind(bytes((byte,))) == space]:
         raise GrammarError(
             f"In {files.name} ignored white space is more than spaces and tabs, also {other[0]!r}; "
             f"with indentation, ignore WS_INLINE alone."
@@ -207,9 +212,11 @@ def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout
     blank = set(b" \t\r\n")
     comment: str | None = None
     for byte, state in enumerate(dfa.rows[start]):
-        if state == DEAD or byte in blank:
+        if state == DEAD or byte in blank or byte == _FORM_FEED:  # which ends the indentation
             continue
         kinds = {dfa.kinds[n] for n in range(len(dfa.kinds)) if dfa.live[state] >> n & 1}
+        if kinds == {joiner}:
+            continue
         if not kinds.isdisjoint(ignored):
             if not kinds <= set(ignored):
                 raise GrammarError(
@@ -218,7 +225,17 @@ def layout_of(dfa: Dfa, ignored: Collection[str], files: GrammarFiles) -> Layout
                 )
             blank.add(byte)
             comment = comment or min(kinds)
-    return Layout(Offside(frozenset(blank), MOST_BLOCKS), space or "", comment)
+    return Layout(Offside(frozenset(blank), MOST_BLOCKS), space or "", comment, joiner)
+
+
+def _goes_on(dfa: Dfa, joiner: str | None) -> bool:
+    """True if lexemes of the kind *joiner* may end before or after the end of their line."""
+    number = dfa.kinds.index(joiner) if joiner is not None else -1
+    ends = {state for state, kind in enumerate(dfa.accepts) if kind == number >= 0}
+    inside = (row for state, row in enumerate(dfa.rows) if number >= 0 and dfa.live[state] >> number & 1)
+    by_line_end = {target for row in inside for byte, target in enumerate(row) if byte == ord("\n")}
+    by_others = {target for row in dfa.rows for byte, target in enumerate(row) if byte != ord("\n")}
+    return bool(ends - by_line_end or ends & by_others or any(any(dfa.rows[end]) for end in ends))
 
 
 def _continues_after_line(dfa: Dfa, ignored: Collection[str]) -> bool:

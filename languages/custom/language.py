@@ -79,7 +79,7 @@ class LarkLanguage(Language):
         """As in `Language`."""
         grammar = self.compiled
         if grammar.indenter is not None and grammar.layout is not None:
-            brackets = grammar.indenter.brackets
+            brackets, layout = grammar.indenter.brackets, grammar.layout
             return LexicalSpec(
                 dfa=grammar.dfa,
                 start=BracketModes(brackets),
@@ -87,11 +87,13 @@ class LarkLanguage(Language):
                 space=grammar.layout.space,
                 line_end=LINE_END,
                 comment=grammar.layout.comment,
-                unseen=grammar.ignored - {grammar.layout.space, grammar.layout.comment},
+                line_joiner=grammar.layout.joiner,
+                unseen=grammar.ignored
+                - {grammar.layout.space, grammar.layout.comment, grammar.layout.joiner},
                 rejected=REJECTED,
                 mode_changers=frozenset((*brackets, *brackets.values())),
                 brackets=brackets,
-                offside=grammar.layout.offside,
+                offside=layout.offside,
             )
         if grammar.parser is not None:
             seen = frozenset(grammar.dfa.kinds) - grammar.ignored - {REJECTED}

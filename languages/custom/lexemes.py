@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from time import process_time
 
@@ -32,7 +32,7 @@ from fimlsp.lexing.automata.leftmost_first import (
     ProgramTooLargeError,
     leftmost_first,
 )
-from fimlsp.lexing.automata.overlaps import overlaps
+from fimlsp.lexing.automata.overlaps import Overlaps, first_bytes, overlaps
 from fimlsp.lexing.nesting import CODE
 from fimlsp.quotient.grammar.cfg import GrammarError
 
@@ -44,7 +44,7 @@ MOST_SECONDS = 12
 """Processor time for the automaton."""
 
 _MOST_STEPS = 200_000
-_VERSION = "leftmost first 1"
+_VERSION = "leftmost first 2"
 
 
 _SHOWN = "'"
@@ -93,18 +93,25 @@ class Lookalikes:
 
     def __init__(self, terminals: Sequence[TerminalDef], files: GrammarFiles) -> None:
         _check_widths(terminals, files)
-        in_order = ordered(terminals)
-        self.number = {terminal.name: place for place, terminal in enumerate(in_order)}
-        words = words_of(in_order)
-        self._words = {name: self.bits(one.name for one in literals) for name, literals in words.items()}
-        program = Program(_MOST_STEPS)
-        compiler = PatternCompiler(program)
-        starts: list[int] = []
-        ends: list[int] = []
-        for place, terminal in enumerate(in_order):
-            starts.append(_started(compiler, terminal, program.add(Accept(place)), files))
-            ends.append(len(program.steps))
-        self._overlaps = overlaps(program, starts, ends, _Limits().check)
+        self._in_order = ordered(terminals)
+        self.number = {terminal.name: place for place, terminal in enumerate(self._in_order)}
+        self._program = Program(_MOST_STEPS)
+        compiler = PatternCompiler(self._program)
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for place, terminal in enumerate(self._in_order):
+            self._starts.append(_started(compiler, terminal, self._program.add(Accept(place)), files))
+            self._ends.append(len(self._program.steps))
+        self._first = [first_bytes(self._program, start) for start in self._starts]
+
+    @cached_property
+    def _overlaps(self) -> Overlaps:
+        return overlaps(self._program, self._starts, self._ends, _Limits().check)
+
+    @cached_property
+    def _words(self) -> dict[str, int]:
+        words = words_of(self._in_order)
+        return {name: self.bits(one.name for one in literals) for name, literals in words.items()}
 
     def bits(self, names: Iterable[str]) -> int:
         """The bit set of the terminals *names*."""
@@ -112,7 +119,7 @@ class Lookalikes:
 
     def first_bytes(self, names: Iterable[str]) -> int:
         """The bytes that texts of *names* may start with, as a bit set."""
-        return reduce(or_, (self._overlaps.first[self.number[name]] for name in names), 0)
+        return reduce(or_, (self._first[self.number[name]] for name in names), 0)
 
     def beaten_by(self, name: str, after: Mapping[str, int]) -> int:
         """The terminals that *name* takes the place of somewhere if both are tried, as a bit set.
@@ -146,6 +153,7 @@ def compiled_modes(
     modes: Sequence[frozenset[str]],
     terminals: Sequence[TerminalDef],
     ignored: frozenset[str],
+    after: Mapping[str, int],
     files: GrammarFiles,
 ) -> Dfa:
     """One DFA with a start state for each of *modes*, which are the names of the terminals tried there.
@@ -158,7 +166,7 @@ def compiled_modes(
     parts: dict[str, Dfa] = {}
     for mode, names in enumerate(modes):
         tried = [terminal for terminal in terminals if terminal.name in names]
-        dfa = compiled_lexemes(tried, ignored, files).expand()
+        dfa = compiled_lexemes(tried, ignored, after, files).expand()
         kinds = tuple(kind if kind == REJECTED else read_in_mode(kind, mode) for kind in dfa.kinds)
         parts[mode_name(mode)] = replace(dfa, kinds=kinds)
     whole = side_by_side(parts)
@@ -171,9 +179,11 @@ def compiled_modes(
 
 
 def compiled_lexemes(
-    terminals: Sequence[TerminalDef], ignored: frozenset[str], files: GrammarFiles
+    terminals: Sequence[TerminalDef], ignored: frozenset[str], after: Mapping[str, int], files: GrammarFiles
 ) -> CompactDfa:
     """The DFA of *terminals*; those in *ignored* carry no meaning. Cached on disk by content.
+
+    *after* are the bytes that may follow a terminal, as bit sets, where that is known.
 
     Raises:
         GrammarError: a terminal cannot be decided by an automaton, or may be empty, or they are too many.
@@ -181,9 +191,11 @@ def compiled_lexemes(
     _check_widths(terminals, files)
     in_order = ordered(terminals)
     described = [(t.name, t.priority, t.pattern.to_regexp(), type(t.pattern).__name__) for t in in_order]
-    content = repr((_VERSION, lark_version, sys.version_info[:2], described, sorted(ignored)))
+    content = repr(
+        (_VERSION, lark_version, sys.version_info[:2], described, sorted(ignored), sorted(after.items()))
+    )
     key = hashlib.sha256(content.encode()).hexdigest()
-    return cached(key, lambda: _build(in_order, ignored, files))
+    return cached(key, lambda: _build(in_order, ignored, after, files))
 
 
 def _check_widths(terminals: Sequence[TerminalDef], files: GrammarFiles) -> None:
@@ -202,7 +214,9 @@ def _check_widths(terminals: Sequence[TerminalDef], files: GrammarFiles) -> None
             )
 
 
-def _build(terminals: Sequence[TerminalDef], ignored: frozenset[str], files: GrammarFiles) -> CompactDfa:
+def _build(
+    terminals: Sequence[TerminalDef], ignored: frozenset[str], after: Mapping[str, int], files: GrammarFiles
+) -> CompactDfa:
     words = words_of(terminals)
     embedded = {
         literal.name
@@ -228,7 +242,10 @@ def _build(terminals: Sequence[TerminalDef], ignored: frozenset[str], files: Gra
             first = _started(compiler, literal, end, files)
             other = kinds.index(literal.name + (_SHOWN if literal.name + _SHOWN in kinds else ""))
             watched.setdefault(kind, []).append((first, end, other))
-    lexemes = Lexemes(program, tuple(starts), kinds, watched, kinds.index(REJECTED))
+    follows = {
+        number: after[name] for number, kind in enumerate(kinds) if (name := terminal_of(kind)) in after
+    }
+    lexemes = Lexemes(program, tuple(starts), kinds, watched, kinds.index(REJECTED), follows)
     try:
         return leftmost_first(lexemes, CODE, _Limits().check)
     except LookAroundError as error:

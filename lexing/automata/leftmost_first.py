@@ -11,7 +11,7 @@ as in RE2 (Cox, "Regular Expression Matching in the Wild", 2010).
 Look-behinds run beside the threads and start anew at every character. A look-ahead is an obligation of its
 thread. A lexeme is accepted although an obligation may still fail. If it then fails, a longer lexeme of the
 kind *rejected* replaces the accepted one and reports that nothing matched. This is right only if the
-expression had no other way to match; expressions with another way are refused.
+expression had no other way to match, or none after which a text can go on. Other expressions are refused.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ThreadList:
 
     `threads` are in the order of preference, and `watched` are the steps of look-behinds and watched words.
     `read` is the number of characters so far, counted only as far as look-behinds reach. `matched` is True if
-    anything has been accepted on the way here.
+    a text may go on as this one did after the last match on the way here.
     """
 
     threads: tuple[Thread, ...]
@@ -209,7 +209,8 @@ class Lexemes:
 
     `starts` are the first steps of the kinds, in the order of preference, and `names` their names. `words`
     maps a kind to watched words, each as its first step, its last step, and its kind. `rejected` is the kind
-    of text that is never valid.
+    of text that is never valid. `after` are the bytes that may follow a lexeme of each kind, as bit sets;
+    of kinds that are missing, all may.
     """
 
     program: Program
@@ -217,6 +218,7 @@ class Lexemes:
     names: tuple[str, ...]
     words: Mapping[int, Sequence[tuple[int, int, int]]] = field(hash=False)
     rejected: int
+    after: Mapping[int, int] = field(default_factory=dict, hash=False)
 
 
 def leftmost_first(lexemes: Lexemes, mode: str, check: Callable[[int], None]) -> CompactDfa:
@@ -243,10 +245,15 @@ class _Subsets:
             n: step.kind for n, step in enumerate(self.steps) if isinstance(step, Accept)
         }
         self.closures: dict[int, frozenset[int]] = {}
+        self._class_bits: dict[int, int] = {}
 
     def build(self, mode: str) -> CompactDfa:
         """Make all states, then merge equivalent ones."""
         classes, members = _byte_classes(self.steps)
+        alike: dict[int, int] = {}
+        for byte, own in enumerate(classes):
+            alike[own] = alike.get(own, 0) | 1 << byte
+        self._class_bits = {byte: alike[classes[byte]] for byte in members}
         words = {first for watched in self.lexemes.words.values() for first, *_ in watched}
         watched = self._reached(words) | self.always
         start = self._closed([(Thread(step), False) for step in self.lexemes.starts], watched, 0, False)
@@ -256,10 +263,10 @@ class _Subsets:
         numbers = {(empty, NOTHING): DEAD, (first, _START): 1}
         pending = [(empty, NOTHING), (first, _START)]
         rows: list[tuple[int, ...]] = []
-        for state, _ in pending:
+        for state, kind in pending:
             row = []
             for byte in members:
-                following = self._after(state, byte)
+                following = self._after(state, kind, byte)
                 if following not in numbers:
                     numbers[following] = len(numbers)
                     pending.append(following)
@@ -269,8 +276,8 @@ class _Subsets:
         accepts = [max(kind, NOTHING) for _, kind in pending]
         return minimised(classes, rows, accepts, {mode: 1}, self.lexemes.names, apart=1)
 
-    def _after(self, state: ThreadList, byte: int) -> tuple[ThreadList, int]:
-        """The state after *byte*, and the kind that it accepts."""
+    def _after(self, state: ThreadList, accepted: int, byte: int) -> tuple[ThreadList, int]:
+        """The state after *byte*, and the kind that it accepts; *state* accepts the kind *accepted*."""
         nothing = ThreadList((), frozenset(), 0, False), NOTHING
         if not state.threads:
             return nothing
@@ -280,15 +287,25 @@ class _Subsets:
         begins = byte < 0x80 or byte >= 0xC0
         read = min(self.widest, state.read + begins)
         watched = self._stepped(state.watched, byte) | self.always
-        threads, kind = self._closed(moved, watched, read, state.matched)
+        matched = self.looks_ahead and self._has_match(state, accepted, byte)
+        threads, kind = self._closed(moved, watched, read, matched)
         if kind == NOTHING and revoked is not None:
             if revoked.contested:
                 raise LookAroundError(self.kind_of[revoked.step], _TOO_EARLY)
             kind = self.lexemes.rejected
         if not threads:
             return ThreadList((), frozenset(), 0, False), kind
-        matched = self.looks_ahead and (state.matched or kind != NOTHING)
         return ThreadList(threads, watched, read, matched), kind
+
+    def _has_match(self, state: ThreadList, accepted: int, byte: int) -> bool:
+        """True if a text may go on with a byte like *byte* after the last match before it.
+
+        That is the one that *state* accepts, of the kind *accepted*, or else an earlier one.
+        """
+        if accepted >= 0 and self.lexemes.after.get(accepted, -1) & self._class_bits[byte]:
+            return True
+        is_sure = accepted >= 0 and not any(thread.step in self.kind_of for thread in state.threads)
+        return state.matched and not is_sure
 
     def _moved(self, state: ThreadList, byte: int) -> tuple[list[tuple[Thread, bool]], Thread | None]:
         """The threads after *byte*, not yet followed, and a match whose look-ahead has failed.

@@ -22,12 +22,10 @@ class Overlaps:
     Attributes:
         same: the other kinds that match some text of it as a whole.
         beyond: for each other kind that may go on after a text of it, the bytes it goes on with.
-        first: the bytes that a text of it may start with.
     """
 
     same: tuple[int, ...]
     beyond: tuple[dict[int, int], ...] = field(hash=False)
-    first: tuple[int, ...]
 
 
 def overlaps(
@@ -39,7 +37,6 @@ def overlaps(
     of states from time to time, and may raise.
     """
     search = _Joint(program, ends)
-    first = tuple(search.first_bytes(one) for one in starts)
     same = [0] * len(starts)
     beyond: list[dict[int, int]] = [{} for _ in starts]
     begin = search.reached(starts)
@@ -69,7 +66,13 @@ def overlaps(
             if following not in seen:
                 seen.add(following)
                 pending.append(following)
-    return Overlaps(tuple(same), tuple(beyond), first)
+    return Overlaps(tuple(same), tuple(beyond))
+
+
+def first_bytes(program: Program, start: int) -> int:
+    """The bytes that texts of the expression from the step *start* on may start with, as a bit set."""
+    steps = (program.steps[number] for number in _Joint(program, ()).reached([start]))
+    return reduce(or_, (_bits(step.table) for step in steps if isinstance(step, Bytes)), 0)
 
 
 def _bits(table: dict[int, int]) -> int:
@@ -94,11 +97,6 @@ class _Joint:
         if bits is None:
             bits = self._known[number] = _bits(table)
         return bits
-
-    def first_bytes(self, start: int) -> int:
-        """The bytes that can be read first from the step *start* on."""
-        steps = (self._steps[number] for number in self.reached([start]))
-        return reduce(or_, (_bits(step.table) for step in steps if isinstance(step, Bytes)), 0)
 
     def reached(self, steps: Sequence[int] | frozenset[int]) -> frozenset[int]:
         """The steps that read or accept, to which *steps* lead without reading."""

@@ -149,12 +149,21 @@ def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
     show_default=True,
     help="The check that the whole text passes: Python parses it, or compiles it as well.",
 )
+@click.option(
+    "--try",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --grammar: read this file instead, and name the place where it is refused. May be repeated.",
+)
 @click.pass_context
 def verify(
     context: click.Context,
     language: Language,
     grammar: Path | None,
     start: str | None,
+    files: tuple[Path, ...],
     interface: Path | None,
     python: tuple[int, int],
     check: Literal["parse", "compile"],
@@ -165,14 +174,18 @@ def verify(
     "shortest", "relaxed", "ignored", "setup_ms", "feed_ms"}, or {"id", "error"}. No model is loaded.
     """
     from fimlsp.languages.python import Python
-    from fimlsp.lsp_server.command_line.verify_command import answer_lines
+    from fimlsp.lsp_server.command_line.verify_command import answer_lines, try_files
 
     if grammar is not None:
         if is_given(context, "language"):
             raise click.UsageError("Give either --language or --grammar.")
-        language = to_grammar(grammar, start or "start")
-    elif start is not None:
-        raise click.UsageError("--start needs --grammar.")
+        language = own = to_grammar(grammar, start or "start")
+        if files:
+            tried = [*try_files(own, files)]
+            click.echo("\n".join(line for _, line in tried))
+            sys.exit(not all(is_read for is_read, _ in tried))
+    elif start is not None or files:
+        raise click.UsageError(f"{'--start' if start is not None else '--try'} needs --grammar.")
     if interface is not None:
         language = to_scripts(language, interface)
     if isinstance(language, Python):

@@ -13,6 +13,7 @@ import click
 from fimlsp.lsp_server.options import MODEL_FIELDS, OPTIONS, Option, running_version
 
 if TYPE_CHECKING:
+    from fimlsp.languages.custom import LarkLanguage
     from fimlsp.quotient.language.contract import Language
 
 
@@ -102,7 +103,7 @@ def to_language(_: click.Context, __: click.Parameter, value: str) -> Language:
         raise click.BadParameter(f"{error}.") from None
 
 
-def to_grammar(file: Path, start: str) -> Language:
+def to_grammar(file: Path, start: str) -> LarkLanguage:
     """The language of a Lark grammar."""
     from fimlsp.languages.custom import load_grammar
     from fimlsp.quotient.grammar.cfg import GrammarError

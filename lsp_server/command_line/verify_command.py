@@ -16,6 +16,8 @@ line `{"id", "left", "middle", "right"}` gets one output line, in the same order
 
 If the viable bytes end inside a character, `shortest` continues the bytes before that character, because a
 JSON string cannot start inside one.
+
+With `--grammar` and `--try` whole files are read instead, to see if a grammar fits them.
 """
 
 from __future__ import annotations
@@ -23,11 +25,16 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fimlsp.errors import explain
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.verification import verify_case
+
+if TYPE_CHECKING:
+    from fimlsp.languages.custom import LarkLanguage
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +45,19 @@ def answer_lines(lines: Iterable[bytes], language: Language) -> Iterator[str]:
     for line in lines:
         if line.strip():
             yield json.dumps(answer(engine, line))
+
+
+def try_files(grammar: LarkLanguage, files: Iterable[Path]) -> Iterator[tuple[bool, str]]:
+    """For each of *files* True if *grammar* reads it, and a line that says so or names the place."""
+    from fimlsp.languages.custom.trial import refusal
+
+    for file in files:
+        try:
+            place = refusal(grammar, file.read_bytes())
+        except OSError as error:
+            yield False, f"{file}: cannot be read: {error.strerror}."
+            continue
+        yield place is None, f"{file}: read." if place is None else f"{file}, {place}"
 
 
 def answer(engine: Engine, line: bytes) -> dict[str, object]:

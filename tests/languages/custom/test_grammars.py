@@ -19,13 +19,15 @@ CASES = sorted((HERE / "cases").glob("*.txt"))
 OF_LARK = Path(lark.__file__).parent / "grammars"
 
 
-def grammar_file(name: str) -> Path:
-    return OF_LARK / "lark.lark" if name == "lark" else HERE / "grammars" / f"{name}.lark"
+STARTS = {"lark": "start", "python": "file_input"}
+"""Lark's own grammars."""
 
 
 @cache
 def language(name: str) -> LarkLanguage:
-    return load_grammar(grammar_file(name))
+    if name in STARTS:
+        return load_grammar(OF_LARK / f"{name}.lark", STARTS[name])
+    return load_grammar(HERE / "grammars" / f"{name}.lark")
 
 
 def accepts(name: str, text: bytes) -> bool:
@@ -57,7 +59,7 @@ def test_there_are_many_cases():
 
 
 def test_every_grammar_has_cases():
-    named = {path.stem for path in (HERE / "grammars").glob("*.lark")} | {"lark"}
+    named = {path.stem for path in (HERE / "grammars").glob("*.lark")} | {*STARTS}
     assert named == {path.stem for path in CASES}
 
 
