@@ -84,7 +84,7 @@ REFUSED = [
             + USUAL.replace("WS: /[ ", f"WS: /[\\{other} "),
             f"more than spaces and tabs, also '\\{told}'",
         )
-        for other, told in (("r", "r"), ("f", "x0c"))
+        for other, told in (("r", "r"), ("v", "x0b"))
     ),
     (
         f"// tab_len = 0\nstart: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n{USUAL}",
