@@ -1,5 +1,6 @@
 """Any language that is given as a Lark grammar."""
 
 from fimlsp.languages.custom.language import LarkLanguage, load_grammar
+from fimlsp.languages.custom.regular import choice, regular
 
-__all__ = ["LarkLanguage", "load_grammar"]
+__all__ = ["LarkLanguage", "choice", "load_grammar", "regular"]

@@ -147,9 +147,14 @@ def _policy(language: LarkLanguage) -> EditorPolicy:
 
 
 def load_grammar(
-    path: str | Path, start: str = "start", *, lexer: str | None = None, read: Read | None = None
+    path: str | Path | None = None,
+    start: str = "start",
+    *,
+    text: str | None = None,
+    lexer: str | None = None,
+    read: Read | None = None,
 ) -> LarkLanguage:
-    """The language of the Lark grammar at *path*, whose files start with the rule *start*.
+    """The language of the Lark grammar at *path*, or of its *text*, whose files start with the rule *start*.
 
     *lexer* is "basic" or "contextual"; by default it is the one that a comment of the grammar names, or the
     basic one. Imports must lie in the grammar's own folder or belong to Lark; none of them is ever run.
@@ -157,11 +162,18 @@ def load_grammar(
 
     Raises:
         GrammarError: the grammar cannot be read or used; the message names a remedy.
+        ValueError: neither a path nor a text is given, or both.
     """
-    files = read_files(Path(path), read or _read)
+    if (path is None) == (text is None):
+        raise ValueError("Cannot load a grammar: give either its path or its text.")
+    files = read_files(Path(path), read or _read) if path is not None else _of_text(text or "")
     language = LarkLanguage(files, start, lexer or files.lexer)
     compiled(files, start, language.reader)
     return language
+
+
+def _of_text(text: str) -> GrammarFiles:
+    return GrammarFiles((("grammar", text.replace("\r\n", "\n")),))
 
 
 def _read(path: Path, most: int) -> bytes | None:

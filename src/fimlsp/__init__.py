@@ -9,7 +9,9 @@ import os
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
+    from fimlsp.languages.custom import choice as choice
     from fimlsp.languages.custom import load_grammar as load_grammar
+    from fimlsp.languages.custom import regular as regular
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
     from fimlsp.models.completion import complete_many as complete_many
@@ -32,6 +34,7 @@ __all__ = [
     "Engine",
     "MaskedLogits",
     "Vocabulary",
+    "choice",
     "complete_many",
     "fill_bitmask",
     "generate",
@@ -40,6 +43,7 @@ __all__ = [
     "load_grammar",
     "load_model",
     "python",
+    "regular",
     "score_middle",
     "vocabulary_of",
 ]
@@ -50,6 +54,7 @@ _ORIGINS = {
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "MaskedLogits": ("fimlsp.models.masked_logits", "MaskedLogits"),
     "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
+    "choice": ("fimlsp.languages.custom", "choice"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "fill_bitmask": ("fimlsp.models.masked_logits", "fill_bitmask"),
     "generate": ("fimlsp.models.completion", "generate"),
@@ -58,6 +63,7 @@ _ORIGINS = {
     "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),
+    "regular": ("fimlsp.languages.custom", "regular"),
     "score_middle": ("fimlsp.models.completion", "score_middle"),
     "vocabulary_of": ("fimlsp.models.masked_logits", "vocabulary_of"),
 }
