@@ -208,7 +208,7 @@ def report(folders: tuple[Path, ...], out: Path) -> None:
     multiple=True,
     metavar="FOLDER",
     type=options.EXISTING_FOLDER,
-    help="A small project: judge while its files are written from empty; may be repeated.",
+    help="A small project: judge while its files and notebooks are written from empty; may be repeated.",
 )
 @options.OUT
 @click.option(

@@ -22,6 +22,7 @@ from fimlsp.datasets.shown.editor import Editor, EditorError
 from fimlsp.datasets.shown.run import read_run as read_run_of_holes
 from fimlsp.datasets.shown.writing import report as report_of_writing
 from fimlsp.datasets.shown.writing.answers import Answer, Summary
+from fimlsp.datasets.shown.writing.cells import draw_cells
 from fimlsp.datasets.shown.writing.corrections import draw_corrections
 from fimlsp.datasets.shown.writing.edits import draw_edits
 from fimlsp.datasets.shown.writing.from_empty import draw_typing
@@ -39,8 +40,8 @@ def judge_writing(
 ) -> None:
     """Save the server's answers at *n* places of each sort in *out*, and report.
 
-    The sorts are real edits between two releases, pauses in files written from empty, and corrections in the
-    files of both.
+    The sorts are real edits between two releases, pauses in files and in notebooks written from empty, and
+    corrections in the files of both.
 
     Raises:
         click.ClickException: nothing is written in these folders, or the server cannot be used.
@@ -68,9 +69,9 @@ def _projects(
 ) -> list[Project]:
     """The projects with places to judge; *roots* are empty folders, one for each of *typing*."""
     projects = draw_edits(edits, n, seed)
-    for place, (folder, root) in enumerate(zip(typing, roots, strict=True)):
-        count = (n + place) // len(typing)
-        projects.append(draw_typing(folder, root.resolve(), count, seed))
+    for draw in (draw_typing, draw_cells):
+        for place, (folder, root) in enumerate(zip(typing, roots, strict=True)):
+            projects.append(draw(folder, root.resolve(), (n + place) // len(typing), seed))
     projects += draw_corrections([*(old for old, _ in edits), *typing], n, seed)
     return [project for project in projects if project.places]
 

@@ -24,6 +24,9 @@ SERVER = (sys.executable, "-m", "fimlsp", "--stdio")
 AUTOMATIC = 2
 """The protocol's trigger kind of a request caused by typing."""
 
+CODE_CELL = 2
+"""The protocol's kind of a cell with code."""
+
 WARNING = 2
 """The protocol's type of a warning in the log; lower ones are errors."""
 
@@ -80,6 +83,7 @@ class Editor:
         self._warn = warn
         self._ids = 0
         self._status: dict[str, Any] = {"state": "loading"}
+        self._notebooks: dict[Path, OpenNotebook] = {}
         try:
             self._initialize(folders, options)
         except BaseException:
@@ -153,6 +157,12 @@ class Editor:
         document = {"uri": path.as_uri(), "languageId": "python", "version": 0, "text": left + right}
         self.notify("textDocument/didOpen", {"textDocument": document})
         return OpenText(self, path.as_uri(), left, right)
+
+    def open_cell(self, notebook: Path, left: str, right: str) -> OpenText:
+        """The document of a new last cell of *notebook*, with the cursor between *left* and *right*."""
+        if notebook not in self._notebooks:
+            self._notebooks[notebook] = OpenNotebook(self, notebook)
+        return self._notebooks[notebook].add_cell(left, right)
 
     def ask(self, uri: str, left: str) -> Reply:
         """The answer to typing up to the end of *left* in the document *uri*."""
@@ -258,11 +268,12 @@ class OpenText:
             places = {"start": _position(before[:start]), "end": _position(before[:end])}
             change = {"range": places, "text": after[start : len(after) - kept]}
             self._version += 1
-            document = {"uri": self._uri, "version": self._version}
-            self._editor.notify(
-                "textDocument/didChange", {"textDocument": document, "contentChanges": [change]}
-            )
+            self._send({"uri": self._uri, "version": self._version}, change)
         self._left, self._right = left, right
+
+    def _send(self, document: Mapping[str, object], change: Mapping[str, object]) -> None:
+        params = {"textDocument": document, "contentChanges": [change]}
+        self._editor.notify("textDocument/didChange", params)
 
     def wait_for_names(self) -> None:
         """Wait until the server knows the names in scope."""
@@ -275,6 +286,45 @@ class OpenText:
     def close(self) -> None:
         """Close the document."""
         self._editor.notify("textDocument/didClose", {"textDocument": {"uri": self._uri}})
+
+
+class OpenNotebook:
+    """The notebook at *path*, which the *editor* has open; new cells come last."""
+
+    def __init__(self, editor: Editor, path: Path) -> None:
+        self._editor = editor
+        self._uri = path.as_uri()
+        self._version = self._cells = 0
+        notebook = {"uri": self._uri, "notebookType": "jupyter-notebook", "version": 0, "cells": []}
+        params = {"notebookDocument": notebook, "cellTextDocuments": []}
+        editor.notify("notebookDocument/didOpen", params)
+
+    def add_cell(self, left: str, right: str) -> OpenCell:
+        """A new code cell with the cursor between *left* and *right*."""
+        uri = f"vscode-notebook-cell{self._uri.removeprefix('file')}#{self._cells}"
+        document = {"uri": uri, "languageId": "python", "version": 0, "text": left + right}
+        array = {"start": self._cells, "deleteCount": 0, "cells": [{"kind": CODE_CELL, "document": uri}]}
+        self._cells += 1
+        self.change({"structure": {"array": array, "didOpen": [document], "didClose": []}})
+        return OpenCell(self._editor, uri, left, right, self)
+
+    def change(self, cells: Mapping[str, object]) -> None:
+        """Send a change of the cells."""
+        self._version += 1
+        notebook = {"uri": self._uri, "version": self._version}
+        params = {"notebookDocument": notebook, "change": {"cells": cells}}
+        self._editor.notify("notebookDocument/didChange", params)
+
+
+class OpenCell(OpenText):
+    """A cell of *notebook*."""
+
+    def __init__(self, editor: Editor, uri: str, left: str, right: str, notebook: OpenNotebook) -> None:
+        super().__init__(editor, uri, left, right)
+        self._notebook = notebook
+
+    def _send(self, document: Mapping[str, object], change: Mapping[str, object]) -> None:
+        self._notebook.change({"textContent": [{"document": document, "changes": [change]}]})
 
 
 def common_start(first: str, second: str) -> int:

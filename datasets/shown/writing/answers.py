@@ -15,7 +15,12 @@ from fimlsp.datasets.shown.writing.places import Place, Step, first_line
 BEFORE = 300
 """Characters left of the cursor that are kept for readers."""
 
-SORTS: Mapping[str, str] = {"edit": "Real edits", "type": "Written from empty", "mend": "Corrections"}
+SORTS: Mapping[str, str] = {
+    "edit": "Real edits",
+    "type": "Written from empty",
+    "cell": "Notebooks, cell by cell",
+    "mend": "Corrections",
+}
 """The sorts of places, by the first part of their kinds, with their titles."""
 
 

@@ -19,10 +19,10 @@ import tokenize
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.languages.python import kinds_and_tokens
 from fimlsp.datasets.languages.replay_language import NoTokensError, Span
 from fimlsp.datasets.shown.cursors import EditedFile, read_files
@@ -194,38 +194,36 @@ def draw_typing(folder: Path, root: Path, n: int, seed: int) -> Project:
     def draw(_: int, kind: str, random: Random) -> tuple[EditedFile, Place] | None:
         edited, order = random.choices(files, weights)[0]
         offsets = order.pauses[kind]
-        return (edited, _place(kind, edited.file, order, random.choice(offsets))) if offsets else None
+        if not offsets:
+            return None
+        file = edited.file
+        return edited, place_in(kind, file.name, file.hash, order, random.choice(offsets))
 
     drawn = draw_places(n if files else 0, seed, KINDS, draw)
-    writings = [
-        _writing(
-            root / edited.path.relative_to(folder.resolve()),
-            order,
-            [place for owner, place in drawn if owner is edited],
-            newline_of(edited.file.hash, seed),
-        )
-        for edited, order in files
-    ]
+    writings = list[Writing]()
+    for edited, order in files:
+        path = root / edited.path.relative_to(folder.resolve())
+        places = tuple(place for owner, place in drawn if owner is edited)
+        steps = partial(steps_of, order, places)
+        writings.append(Writing(path, places, steps, newline_of(edited.file.hash, seed)))
     return Project(root, writings, keeps_open=True)
 
 
-def _place(kind: str, file: SourceFile, order: Order, offset: int) -> Place:
+def place_in(kind: str, name: str, source: str, order: Order, offset: int) -> Place:
+    """The place of *kind* at *offset* of a text with the name *name* and the hash *source*."""
     text = order.text
     line = text[text.rfind("\n", 0, offset) + 1 :].partition("\n")[0]
-    name = f"{file.name}:{text.count(chr(10), 0, offset) + 1}"
-    return Place(kind, name, file.hash, offset, text[offset:], order.stop(offset), indentation(line))
+    row = text.count("\n", 0, offset) + 1
+    return Place(kind, f"{name}:{row}", source, offset, text[offset:], order.stop(offset), indentation(line))
 
 
-def _writing(path: Path, order: Order, places: Sequence[Place], newline: str) -> Writing:
+def steps_of(order: Order, places: Sequence[Place]) -> Iterator[Step]:
+    """The steps from the empty document on, with requests at *places*."""
     by_offset = dict[int, list[Place]]()
     for place in places:
         by_offset.setdefault(place.at, []).append(place)
-
-    def steps() -> Iterator[Step]:
-        yield Step("", "")
-        for offset, left, right in order.presses():
-            yield Step(left, right)
-            for place in [] if offset is None else by_offset.get(offset, []):
-                yield Step(left, right, place, waits=True)
-
-    return Writing(path, tuple(places), steps, newline)
+    yield Step("", "")
+    for offset, left, right in order.presses():
+        yield Step(left, right)
+        for place in [] if offset is None else by_offset.get(offset, []):
+            yield Step(left, right, place, waits=True)

@@ -65,16 +65,26 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """The code cell *number*, from 1, of a notebook; *above* is the Python of the cells above it."""
+
+    number: int
+    above: str
+
+
+@dataclass(frozen=True, slots=True)
 class Writing:
     """The history of the file at *path*: its *places*, and its *steps*, with line feeds.
 
-    *newline* is the line end of the real document.
+    *newline* is the line end of the real document. If there is a *cell*, the history is that of one cell of
+    the notebook at *path*.
     """
 
     path: Path
     places: tuple[Place, ...]
     steps: Callable[[], Iterator[Step]]
     newline: str = "\n"
+    cell: Cell | None = None
 
 
 @dataclass(frozen=True, slots=True)

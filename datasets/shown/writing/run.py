@@ -71,7 +71,10 @@ def _write(
     editor: Editor, writing: Writing, types: TypeVerdicts, done: set[str], save: Callable[[Answer], None]
 ) -> OpenText:
     """Take the steps of *writing*, with requests at the places that are not *done*."""
-    document = editor.open(writing.path, *_in_its_line_ends(writing, next(writing.steps())))
+    opened = _in_its_line_ends(writing, next(writing.steps()))
+    open_document = editor.open if writing.cell is None else editor.open_cell
+    document = open_document(writing.path, *opened)
+    above = "" if writing.cell is None else writing.cell.above
     for step in writing.steps():
         left, right = _in_its_line_ends(writing, step)
         document.change(left, right)
@@ -80,7 +83,8 @@ def _write(
         if step.place is not None and step.place.case not in done:
             done.add(step.place.case)
             reply = document.ask()
-            fault = types.has_fault(writing.path, left, reply.texts[0], right) if reply.texts else None
+            text = reply.texts[0] if reply.texts else None
+            fault = None if text is None else types.has_fault(writing.path, above + left, text, right)
             save(Answer.of(step.place, step, reply, writing.newline, fault))
     return document
 

@@ -52,7 +52,7 @@ def offset(text, position):
 
 
 def main(state):
-    text, told = "", []
+    text, told, cells = "", [], []
     while (message := read()) is not None:
         method = message.get("method")
         if method == "initialize":
@@ -69,6 +69,17 @@ def main(state):
         elif method == "textDocument/didOpen":
             text = message["params"]["textDocument"]["text"]
             told = [text]
+        elif method == "notebookDocument/didChange" and "structure" in message["params"]["change"]["cells"]:
+            structure = message["params"]["change"]["cells"]["structure"]
+            cells.append(structure["array"]["cells"][0]["document"])
+            assert structure["array"]["start"] == len(cells) - 1
+            (opened,) = structure["didOpen"]
+            assert opened["uri"] == cells[-1]
+            text = opened["text"]
+        elif method == "notebookDocument/didChange":
+            (content,) = message["params"]["change"]["cells"]["textContent"]
+            assert content["document"]["uri"] == cells[-1]
+            text = edited(text, content["changes"][0])
         elif method == "textDocument/didChange":
             (change,) = message["params"]["contentChanges"]
             text = edited(text, change)
