@@ -15,6 +15,18 @@ from fimlsp.lsp_server.options import OPTIONS, Option
 LEFT_OUT = frozenset(["completion", "logLevel"])
 """For clients without inline completion; for logs, of which the Jupyter server has its own level."""
 
+OF_THE_PAGE = {
+    "kernelVariables": {
+        "title": "Kernel variables",
+        "description": "Also uses the variables of the notebook's running kernel, with the keys of dicts and the "
+        "columns of tables. The kernel is asked after each execution, with Jupyter's messages for completion and "
+        "inspection. IPython then evaluates names, and objects may run code of their own for this.",
+        "type": "boolean",
+        "default": False,
+    }
+}
+"""Settings that are not the server's options."""
+
 SHORTCUTS = [
     {"command": f"fimlsp:accept-{part}", "keys": [keys], "selector": ".jp-mod-inline-completer-active"}
     for part, keys in (("word", "Accel ArrowRight"), ("line", "Accel Alt ArrowRight"))
@@ -31,7 +43,8 @@ def schema() -> dict[str, object]:
         "jupyter.lab.shortcuts": SHORTCUTS,
         "type": "object",
         "additionalProperties": False,
-        "properties": {option.name: property_of(option) for option in OPTIONS if option.name not in LEFT_OUT},
+        "properties": OF_THE_PAGE
+        | {option.name: property_of(option) for option in OPTIONS if option.name not in LEFT_OUT},
     }
 
 

@@ -155,8 +155,14 @@ class Page:
         self.console = []
         self.tab.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
         self.tab.on("pageerror", lambda error: self.console.append(f"uncaught: {error}"))
+        self.sent = []
+        self.tab.on("websocket", self._listen)
         lost = self.tab.get_by_role("dialog", name="Server Connection Error")  # JupyterLab's own, at any time
         self.tab.add_locator_handler(lost, lambda dialog: dialog.get_by_role("button").last.click())
+
+    def _listen(self, connection):
+        if "/fimlsp/" in connection.url:
+            connection.on("framesent", lambda message: self.sent.append(message))
 
     def open(self, name):
         """Open a file in a workspace of its own, without the tabs of other pages, and wait for the server."""
@@ -226,6 +232,15 @@ class Page:
 
     def expect_text(self, number, expected):
         block_until(lambda: self.text(number) == expected, lambda: repr(self.text(number)))
+
+    def expect_sent(self, part):
+        """Wait until a message to fimlsp has the text *part*."""
+
+        def is_sent():
+            self.tab.evaluate("null")  # receives events
+            return any(part in message for message in self.sent)
+
+        block_until(is_sent, lambda: f"{self.sent[-3:]}")
 
     def output(self, number):
         return self.cell(number).locator(".jp-OutputArea-output")

@@ -181,6 +181,22 @@ def test_a_closed_page_ends_its_server(page):
     block_until(lambda: not page.lab.servers())
 
 
+def test_variables_of_the_kernel(browser, tmp_path):
+    cells = 'globals()["shipping_" + "costs"] = {"express": 9}', "x = shipping_"
+    settings = {"kernelVariables": True}
+    lab = Lab(tmp_path / "lab", {"k.ipynb": notebook(*cells)}, settings=settings)
+    page = Page(browser, lab)
+    page.open("k.ipynb")
+    page.edit(0)
+    page.press("Control+Enter")
+    page.expect_sent(json.dumps('shipping_costs = {"express": ...}')[1:-1])
+    page.edit(1)
+    page.press("Alt+\\")
+    assert page.ghost_appears().startswith("costs")
+    page.tab.close()
+    lab.stop()
+
+
 # With a script
 
 

@@ -31,6 +31,9 @@ const NOTICE_MS = 4_000;
 /** Settings that need a new server, as it takes them from its start only. */
 const AT_START = ["model", "apiKeyVariable"];
 
+/** A setting of the page itself. */
+const KERNEL = "kernelVariables";
+
 /** The class of an editor with ghost text. */
 const ACTIVE = ".jp-mod-inline-completer-active";
 
@@ -95,7 +98,7 @@ class Extension {
       onLog: (line, isProblem) => this.log(line, isProblem),
     });
     this.documents = new Documents(this.connection);
-    this.tracking = new Tracking(this.documents, root, notebooks, editors);
+    this.tracking = new Tracking(this.documents, root, () => this.settings?.composite[KERNEL] === true, notebooks, editors);
     this.provider = new Provider(this.connection, this.documents, this.tracking, {
       pause: () => Number(this.settings?.composite["debounceMs"] ?? 0),
       onNothing: (isInvoked, reason) => this.explain(isInvoked, reason),
@@ -113,7 +116,8 @@ class Extension {
   start(settings: ISettingRegistry.ISettings): void {
     this.settings = settings;
     settings.changed.connect(() => this.configure());
-    this.started = { ...settings.composite };
+    this.started = this.options;
+    this.tracking.configure();
     this.connection.start();
   }
 
@@ -152,12 +156,19 @@ class Extension {
       rootUri: root,
       workspaceFolders: [{ uri: root, name: "Jupyter" }],
       capabilities: { general: { positionEncodings: ["utf-16"] } },
-      initializationOptions: this.settings?.composite ?? {},
+      initializationOptions: this.options,
     };
   }
 
+  /** The settings that are the server's options. */
+  private get options(): Record<string, unknown> {
+    const { [KERNEL]: _, ...options } = { ...this.settings?.composite };
+    return options;
+  }
+
   private configure(): void {
-    const now = { ...this.settings?.composite };
+    this.tracking.configure();
+    const now = this.options;
     const isNew = AT_START.some((name) => now[name] !== this.started[name]);
     this.started = now;
     if (isNew) {

@@ -8,6 +8,7 @@ import type { IEditorTracker } from "@jupyterlab/fileeditor";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 
 import type { Documents, NotebookSource, Source } from "./documents";
+import { answersOf, follow, Variables } from "./kernel";
 import { cellUri, fileUri, kernelLanguage, languageOfMime } from "./names";
 
 /** An editor that a request is about. */
@@ -16,7 +17,7 @@ export interface Place {
   readonly editor: CodeEditor.IEditor;
 }
 
-/** See the module. *root* is the URI of the Jupyter server's folder. */
+/** See the module. *root* is the URI of the Jupyter server's folder; *asksKernels* is true if the user allows it. */
 export class Tracking {
   private readonly cells = new WeakMap<ICellModel, number>();
   private nextCell = 1;
@@ -27,6 +28,7 @@ export class Tracking {
   constructor(
     private readonly documents: Documents,
     private readonly root: string,
+    private readonly asksKernels: () => boolean,
     notebooks: INotebookTracker | null,
     editors: IEditorTracker | null,
   ) {
@@ -65,14 +67,27 @@ export class Tracking {
       : `the kernel of this notebook runs ${language}; only Python is completed`;
   }
 
+  /** Follow a change of the settings. */
+  configure(): void {
+    for (const notebook of this.notebooks.values()) {
+      notebook.variables.refresh();
+    }
+  }
+
   private async addNotebook(panel: NotebookPanel): Promise<void> {
     const { context } = panel;
     await context.ready;
     if (this.notebooks.has(context) || context.isDisposed) {
       return; // another tab of the same notebook
     }
-    const notebook = new Notebook(context, panel, this.root, (cell) => this.numberOf(cell), this.documents, () =>
-      this.soon(),
+    const notebook = new Notebook(
+      context,
+      panel,
+      this.root,
+      (cell) => (cell === undefined ? this.nextCell++ : this.numberOf(cell)),
+      this.documents,
+      () => this.asksKernels(),
+      () => this.soon(),
     );
     this.notebooks.set(context, notebook);
     context.disposed.connect(() => {
@@ -113,20 +128,31 @@ export class Tracking {
 class Notebook {
   private source: NotebookSource;
   private known = new Map<ICellModel["sharedModel"], Source>();
+  /** Those of its kernel, if the user allows it. */
+  readonly variables: Variables;
+  private readonly numberOfVariables: number;
 
   constructor(
     private readonly context: DocumentRegistry.Context,
     panel: NotebookPanel,
     private readonly root: string,
-    private readonly numberOf: (cell: ICellModel) => number,
+    private readonly numberOf: (cell?: ICellModel) => number,
     private readonly documents: Documents,
+    private readonly asksKernel: () => boolean,
     private readonly soon: () => void,
   ) {
     const model = panel.context.model;
+    this.numberOfVariables = numberOf();
+    this.variables = new Variables(
+      () => this.kernel(),
+      () => this.variablesChanged(),
+    );
     this.source = this.sourceNow(panel.context.path);
     this.cellsOf = () => [...model.cells];
     this.metadata = (key) => model.getMetadata(key);
     documents.openNotebook(this.source);
+    follow(context.sessionContext, this.variables);
+    this.variables.refresh();
     model.cells.changed.connect(this.restructured, this);
     model.metadataChanged.connect(this.restructured, this);
     context.pathChanged.connect(this.renamed, this);
@@ -148,11 +174,35 @@ class Notebook {
     for (const shared of this.known.keys()) {
       shared.changed.disconnect(this.edited, this);
     }
+    this.variables.clear();
     this.documents.closeNotebook(this.source);
   }
 
+  private kernel() {
+    const kernel = this.context.sessionContext.session?.kernel;
+    return kernel && this.asksKernel() && this.language === "python" ? answersOf(kernel) : undefined;
+  }
+
+  private variablesChanged(): void {
+    this.documents.changeNotebook(this.source);
+    this.documents.changeNotebook(this.source, this.uriOfVariables);
+    this.soon();
+  }
+
+  private get uriOfVariables(): string {
+    return cellUri(this.root, this.context.path, this.numberOfVariables);
+  }
+
   private sourceNow(path: string): NotebookSource {
-    return { uri: fileUri(this.root, path), cells: () => this.follow(path) };
+    return { uri: fileUri(this.root, path), cells: () => [...this.kernelCell(), ...this.follow(path)] };
+  }
+
+  /** The variables of the kernel, above all cells; the cells' own names come after them. */
+  private kernelCell(): Source[] {
+    const { variables } = this;
+    return variables.text === ""
+      ? []
+      : [{ uri: this.uriOfVariables, language: "python", text: () => variables.text }];
   }
 
   /** The cells as they are now. Edits of new ones are followed from here on. */
@@ -199,6 +249,7 @@ class Notebook {
     this.known = new Map();
     this.source = this.sourceNow(this.context.path);
     this.documents.openNotebook(this.source);
+    this.variables.refresh();
   }
 }
 
