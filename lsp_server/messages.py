@@ -225,6 +225,7 @@ class Completion:
         closing: Suffix of the first text, such as brackets, before which the cursor is to stay.
         final: True if the same request would get the same answer.
         stale: True if the request is not needed any more.
+        later: True if the worker reads on, so that the same request may soon have an answer.
         model_ms: Milliseconds that the model took.
         unknown_names: The reason that the names in scope were unknown.
         left_out: A sentence about the files of the workspace that were left out, if any were.
@@ -240,6 +241,7 @@ class Completion:
     closing: str = ""
     final: bool = False
     stale: bool = False
+    later: bool = False
     model_ms: float = 0.0
     unknown_names: str | None = None
     left_out: str | None = None

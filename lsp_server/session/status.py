@@ -31,6 +31,7 @@ class Status:
     while only invoked completions are made. While another model than the configured one is used, *problem*
     has the reason. *missing* is the extra to install, if that is the reason. *names* is the reason that a
     completion was made without the names in scope. *files* is a sentence about files that it left out.
+    *later* is true if the server reads on, so that the same request may soon have a suggestion.
     """
 
     state: State
@@ -43,6 +44,7 @@ class Status:
     missing: str | None = None
     names: str | None = None
     files: str | None = None
+    later: bool = False
 
 
 def describe_relaxed(relaxed: Sequence[str]) -> str:
@@ -118,9 +120,22 @@ class StatusBoard:
         uri: str | None = None,
         completion: Completion | None = None,
     ) -> None:
-        names, files = (completion.unknown_names, completion.left_out) if completion else (None, None)
-        automatic, problem, missing = self.now.automatic, self._problem, self._missing
-        self._put(Status(state, reason, percent, self._model, uri, automatic, problem, missing, names, files))
+        done = completion or Completion()
+        self._put(
+            Status(
+                state,
+                reason,
+                percent,
+                self._model,
+                uri,
+                self.now.automatic,
+                self._problem,
+                self._missing,
+                done.unknown_names,
+                done.left_out,
+                done.later,
+            )
+        )
 
     def _put(self, status: Status) -> None:
         if status != self.now:

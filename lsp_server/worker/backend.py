@@ -326,7 +326,10 @@ class Backend:
                 answer = job if isinstance(job, Completion) else self._decode(job, should_stop)
         except Interrupted:
             self.documents.read_on(request.document)
-            return Completion(reason="cancelled" if should_stop() else CONTEXT_TOO_SLOW)
+            is_cancelled = should_stop()
+            return Completion(
+                reason="cancelled" if is_cancelled else CONTEXT_TOO_SLOW, later=not is_cancelled
+            )
         except GrammarError as error:
             return Completion(reason=str(error), final=True)
         except Exception:
@@ -448,7 +451,7 @@ class Backend:
         """
         name = None if self._loaded is None else self._loaded.model
         if name is None or not is_address(name):
-            return Completion(reason=STILL_READING)
+            return Completion(reason=STILL_READING, later=True)
         self._slow += 1
         if self._slow >= SLOW_IN_A_ROW:
             self._slow = 0

@@ -2,8 +2,8 @@
 
 It behaves as fimlsp: all candidates for an invoked request, else the first; the rest of a candidate of which
 a part is typed; a snippet if the candidate has `$0`, unless only the brackets after it are left. An accepted
-candidate has a command, an empty answer has a reason in `fimlsp/status`. The command `test.heard` returns the
-received requests and commands.
+candidate has a command, an empty answer has a reason in `fimlsp/status`. A candidate `later…` comes at the
+second request. The command `test.heard` returns the received requests and commands.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ server = LanguageServer(
 )
 heard: list[list[str]] = []
 places: dict[str, str] = {}
+read: set[str] = set()
 automatic = True
 
 
@@ -42,8 +43,8 @@ def hear(*event: str) -> None:
             file.write(json.dumps(event, separators=(",", ":")) + "\n")
 
 
-def tell(state: str, reason: str | None = None, uri: str | None = None) -> None:
-    told = {"state": state, "reason": reason, "uri": uri, "automatic": automatic}
+def tell(state: str, reason: str | None = None, uri: str | None = None, *, later: bool = False) -> None:
+    told = {"state": state, "reason": reason, "uri": uri, "automatic": automatic, "later": later}
     server.protocol.notify("fimlsp/status", told | {"percent": None, "model": "scripted"})
 
 
@@ -62,7 +63,12 @@ def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompl
     rests = rests_of(document.uri, document.source, left)
     if kind != INVOKED:
         rests = rests[:1] if automatic else []
-    if rests:
+    is_late = any(rest.startswith("later") for _, rest in rests) and document.uri not in read
+    if is_late:
+        read.add(document.uri)
+        rests = []
+        tell("none", "the script reads on", document.uri, later=True)
+    elif rests:
         tell("suggestion", uri=document.uri)
     else:
         tell("none", "the script has nothing to say", document.uri)

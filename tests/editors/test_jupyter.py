@@ -65,6 +65,7 @@ def scripted(tmp_path_factory):
         ),
         "b.ipynb": notebook("first", script("b", text="second"), "third"),
         "c.ipynb": notebook(script("abc"), "other"),
+        "d.ipynb": notebook(script("later")),
     }
     lab = Lab(tmp_path_factory.mktemp("scripted"), files, scripted=True)
     yield lab
@@ -255,6 +256,15 @@ def test_the_reason_for_nothing(scripted_page):
     page.type("x")
     page.expect_ghost("")
     page.expect_status("No suggestion: the script has nothing to say")
+
+
+def test_a_suggestion_that_comes_later(scripted_page):
+    page = scripted_page
+    page.open("d.ipynb")
+    page.edit(0)
+    page.press("Alt+\\")
+    page.expect_ghost("later")
+    assert page.lab.heard()[-2:] == [["asked", "invoked", ""]] * 2
 
 
 STRUCTURE = {  # a command of Jupyter in the second of three cells, a cell then, and the end of its last line

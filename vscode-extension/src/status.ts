@@ -26,6 +26,8 @@ export interface Status {
   readonly names?: string | null;
   /** A sentence about the files of the workspace that were left out of the last completion, if any were. */
   readonly files?: string | null;
+  /** True if the server reads on, so that the same request may soon have a suggestion. */
+  readonly later?: boolean;
 }
 
 /** The active document. */

@@ -101,6 +101,7 @@ class Extension {
     this.tracking = new Tracking(this.documents, root, () => this.settings?.composite[KERNEL] === true, notebooks, editors);
     this.provider = new Provider(this.connection, this.documents, this.tracking, {
       pause: () => Number(this.settings?.composite["debounceMs"] ?? 0),
+      isLater: (uri) => this.status.later === true && this.status.uri === uri,
       onNothing: (isInvoked, reason) => this.explain(isInvoked, reason),
     });
     manager.registerInlineProvider(this.provider);

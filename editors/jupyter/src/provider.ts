@@ -6,8 +6,8 @@ import type {
   IInlineCompletionList,
   IInlineCompletionProvider,
 } from "@jupyterlab/completer";
-import { CancellationTokenSource } from "vscode-jsonrpc/browser";
-import type { InlineCompletionList } from "vscode-languageserver-protocol";
+import { type CancellationToken, CancellationTokenSource } from "vscode-jsonrpc/browser";
+import type { InlineCompletionList, Position } from "vscode-languageserver-protocol";
 
 import { Pace } from "../../../vscode-extension/src/pace";
 import type { Connection } from "./connection";
@@ -22,10 +22,16 @@ const [INVOKED, AUTOMATIC] = [1, 2];
 /** The default of the inline completer's settings: all is shown, within a line as well. */
 const DEFAULTS = { enabled: true, autoFillInMiddle: true, debouncerDelay: 0, timeout: 30_000 };
 
+/** The time for a late answer, less than the time-out above; and the pause before it is requested again. */
+const LATEST_MS = 25_000;
+const READ_ON_MS = 300;
+
 /** The parts of the page that the provider needs. */
 export interface Surroundings {
   /** The shortest pause before an automatic request, in milliseconds. */
   pause(): number;
+  /** True if the server reads on, so that the last request for *uri* may soon have a suggestion. */
+  isLater(uri: string): boolean;
   /** There is no suggestion; *reason* is one that the server does not know. *isInvoked*: the user wanted one. */
   onNothing(isInvoked: boolean, reason?: string): void;
 }
@@ -74,25 +80,37 @@ export class Provider implements IInlineCompletionProvider {
       }
     }
     this.documents.flush();
-    const answer = await this.connection.request<InlineCompletionList>(
-      "textDocument/inlineCompletion",
-      {
-        textDocument: { uri: place.uri },
-        position: positionAt(request.text, offset),
-        context: { triggerKind: isInvoked ? INVOKED : AUTOMATIC },
-      },
-      token,
-    );
+    const items = await this.ask(place.uri, positionAt(request.text, offset), isInvoked, token);
     if (token.isCancellationRequested) {
       return { items: [] };
     }
-    const items = (answer?.items ?? []).map(toSuggested);
     const cursor = { uri: place.uri, left: request.text.slice(0, offset), right: request.text.slice(offset) };
     this.suggestions.remember(cursor, items);
     if (items.length === 0) {
       return this.nothing(isInvoked);
     }
     return { items: items.map(({ text }) => ({ insertText: text })) };
+  }
+
+  /** The answer. While the server reads on, the request is repeated, for almost as long as Jupyter waits. */
+  private async ask(
+    uri: string,
+    position: Position,
+    isInvoked: boolean,
+    token: CancellationToken,
+  ): Promise<Suggested[]> {
+    const end = performance.now() + LATEST_MS;
+    const context = { triggerKind: isInvoked ? INVOKED : AUTOMATIC };
+    const params = { textDocument: { uri }, position, context };
+    while (!token.isCancellationRequested) {
+      const answer = await this.connection.request<InlineCompletionList>("textDocument/inlineCompletion", params, token);
+      const items = (answer?.items ?? []).map(toSuggested);
+      if (items.length > 0 || !this.around.isLater(uri) || performance.now() > end) {
+        return items;
+      }
+      await new Promise((resolve) => setTimeout(resolve, READ_ON_MS));
+    }
+    return [];
   }
 
   private nothing(isInvoked: boolean, reason?: string): IInlineCompletionList {

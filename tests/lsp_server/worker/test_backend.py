@@ -296,7 +296,7 @@ def asked_in(data, seconds_ms, should_stop=lambda: False, language=PYTHON):
 
 def test_a_text_that_cannot_be_read_in_time_is_told_and_read_on():
     said, backend = asked_in(LONG, 50)
-    assert (said.texts, said.reason, said.final) == ((), CONTEXT_TOO_SLOW, False)
+    assert (said.texts, said.reason, said.final, said.later) == ((), CONTEXT_TOO_SLOW, False, True)
     with interruptible(lambda: True):
         assert backend.prepare()
     while backend.prepare():
@@ -371,7 +371,9 @@ def test_only_a_server_is_given_up_for_slowness(name):
     backend = Backend()
     backend._loaded = Load(name)
     model = SimpleNamespace(name=name)
-    assert [backend._too_slow(model, Limits()).reason for _ in expected] == expected
+    answers = [backend._too_slow(model, Limits()) for _ in expected]
+    assert [answer.reason for answer in answers] == expected
+    assert [answer.later for answer in answers] == [reason == STILL_READING for reason in expected]
     if fails:
         with pytest.raises(ServerError, match="too slow 3 times in a row"):
             backend._too_slow(model, Limits())
