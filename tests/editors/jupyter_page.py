@@ -24,6 +24,7 @@ QUIET = {
     },
     "@jupyterlab/docmanager-extension": {"plugin": {"autosave": False}},
 }
+SHARING = ("@jupyter/collaboration-extension", "@jupyter/docprovider-extension")
 MS = 1000
 
 
@@ -58,9 +59,12 @@ def free_port():
 
 
 class Lab:
-    """A Jupyter server with *files* by name, a base URL and a token. Its suggestions may be *scripted*."""
+    """A Jupyter server with *files* by name, a base URL and a token.
 
-    def __init__(self, folder, files, *, scripted=False, settings=None):
+    Its suggestions may be *scripted*, its documents *shared* by jupyter-collaboration.
+    """
+
+    def __init__(self, folder, files, *, scripted=False, shared=False, settings=None):
         self.folder, self.root, self.scripted = folder, folder / "root", scripted
         self.port = free_port()
         self.root.mkdir(parents=True)
@@ -72,6 +76,11 @@ class Lab:
                 path = folder / "settings" / package / f"{plugin}.jupyterlab-settings"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(json.dumps(values))
+        self.server_extensions = {"jupyter_lsp": False, "jupyter_server_ydoc": shared}
+        if not shared:
+            (folder / "config" / "labconfig").mkdir(parents=True)
+            disabled = json.dumps({"disabledExtensions": dict.fromkeys(SHARING, True)})
+            (folder / "config" / "labconfig" / "page_config.json").write_text(disabled)
         self.process = None
         self.start()
 
@@ -96,8 +105,11 @@ class Lab:
             "--IdentityProvider.token": TOKEN,
             "--LabApp.expose_app_in_browser": True,
             "--LabApp.extension_manager": "readonly",
-            "--ServerApp.jpserver_extensions": "jupyter_lsp=False",
         }
+        extensions = [
+            f"--ServerApp.jpserver_extensions={name}={is_on}"
+            for name, is_on in self.server_extensions.items()
+        ]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -105,6 +117,7 @@ class Lab:
                     "--no-browser",
                     "--allow-root",
                     *(f"{name}={value}" for name, value in options.items()),
+                    *extensions,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -159,6 +172,10 @@ class Page:
         self.tab.on("websocket", self._listen)
         lost = self.tab.get_by_role("dialog", name="Server Connection Error")  # JupyterLab's own, at any time
         self.tab.add_locator_handler(lost, lambda dialog: dialog.get_by_role("button").last.click())
+        slow = self.tab.get_by_role("dialog", name="Loading")  # of a shared document on a slow machine
+        self.tab.add_locator_handler(
+            slow, lambda dialog: dialog.get_by_role("button", name="waiting").click()
+        )
 
     def _listen(self, connection):
         if "/fimlsp/" in connection.url:

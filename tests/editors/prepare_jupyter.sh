@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes a fresh environment with JupyterLab, Notebook 7, and the wheels of this repository: fimlsp and its extension.
+# Makes a fresh environment with JupyterLab, Notebook 7, jupyter-collaboration, and the wheels of this repository:
+# fimlsp and its extension.
 #
 #   tests/editors/prepare_jupyter.sh [FOLDER]     FOLDER is $FIMLSP_JUPYTER or else ~/.cache/fimlsp-jupyter; 600 MB.
 #
@@ -14,7 +15,7 @@ folder=$(cd "$folder" && pwd)
 
 [ -e "$folder/bin/jupyter-lab" ] || {
   python3 -m venv "$folder"
-  "$folder/bin/pip" install --quiet 'setuptools>=77' 'hatchling>=1.25' 'jupyterlab>=4.1,<5' 'notebook>=7.1,<8'
+  "$folder/bin/pip" install --quiet 'setuptools>=77' 'hatchling>=1.25' 'jupyterlab>=4.1,<5' 'notebook>=7.1,<8' 'jupyter-collaboration>=5,<6'
 }
 rm -rf "$folder/wheels"
 (cd "$repository/editors/jupyter" && { [ -d node_modules ] || npm ci --no-audit --no-fund --ignore-scripts; } && npm run --silent build)

@@ -304,6 +304,26 @@ def test_two_tabs_of_a_notebook(scripted_page):
     block_until(lambda: page.tab.get_by_text("xabc").count() == 2)
 
 
+def test_a_notebook_that_two_users_edit(browser, tmp_path):
+    lab = Lab(tmp_path / "lab", {"c.ipynb": notebook(script("abc"), "other")}, scripted=True, shared=True)
+    one, other = Page(browser, lab), Page(browser, lab)
+    for page in (one, other):
+        page.open("c.ipynb")
+        page.edit(1)
+    one.type("5")
+    other.expect_text(1, "other5")
+    other.expect_sent('"text":"5"')
+    other.edit(0)
+    other.press("Alt+\\")
+    other.expect_ghost("abc")
+    other.press("Tab")
+    one.expect_text(0, script("abc", text="abc"))
+    one.expect_sent('"text":"abc"')
+    for page in (one, other):
+        page.tab.close()
+    lab.stop()
+
+
 # Strangers
 
 OWN, FOREIGN = "http://{host}", "http://evil.example"
