@@ -18,9 +18,9 @@ LEFT_OUT = frozenset(["completion", "logLevel"])
 OF_THE_PAGE = {
     "kernelVariables": {
         "title": "Kernel variables",
-        "description": "Also uses the variables of the notebook's running kernel, with the keys of dicts and the "
-        "columns of tables. The kernel is asked after each execution, with Jupyter's messages for completion and "
-        "inspection. IPython then evaluates names, and objects may run code of their own for this.",
+        "description": "Also uses the variables of the notebook's running kernel, with the keys of dicts and "
+        "the columns of tables. The kernel is asked after each execution, with Jupyter's messages for "
+        "completion and inspection. IPython then evaluates names, and objects may run code of their own.",
         "type": "boolean",
         "default": False,
     }
