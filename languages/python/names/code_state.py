@@ -74,6 +74,8 @@ _LONG_QUOTES = (b'"""', b"'''")
 _QUOTE = re.compile(rb"\"\"\"|'''|[\"'#]")
 _STARTS = re.compile(rb"^[ \t]*(?:(?:async def|def|class|import|from) |@)", re.M)
 _PREFIX = re.compile(rb"(?i)[rbuft]{1,3}\Z")
+_SIGN = re.compile(rb"\"\"\"|'''|[\"'#;()\[\]{}\n]|\\\r?\n")
+_OPENING = frozenset([b"(", b"[", b"{"])
 _CLOSING = frozenset([b")", b"]", b"}"])
 
 
@@ -202,7 +204,7 @@ class CodeState:
     def _after_sign(self, sign: bytes) -> CodeState:
         if self.clause == b"from":
             return replace(self, module=self.module + sign)
-        if sign in (b"(", b"[", b"{"):
+        if sign in _OPENING:
             binds = sign == b"(" and self.last == b"def"
             callee = self.chain if sign == b"(" and not (binds or self.clause) else b""
             bracket = Bracket(sign, callee, binds)
@@ -274,4 +276,24 @@ def _long_strings(code: bytes) -> tuple[range, ...]:
 @lru_cache(maxsize=2)
 def state_at_end(left: bytes) -> CodeState:
     """The state at the end of *left*, by the code near it. Cached, as all texts at a cursor need it."""
-    return CodeState().feed(left[reading_start(left) :])
+    code = left[reading_start(left) :]
+    return CodeState().feed(code[_last_statement(code) :])
+
+
+def _last_statement(code: bytes) -> int:
+    """The offset after the last `;` or line end at which `CodeState.after` starts anew. O(len(code))."""
+    start = depth = offset = 0
+    while (sign := _SIGN.search(code, offset)) is not None:
+        offset = sign.end()
+        if sign[0] in _STRING_END:
+            end = _STRING_END[sign[0]].match(code, offset)
+            if end is None:
+                break
+            offset = end.end() - code.startswith(b"\n", end.end() - 1)
+        elif sign[0] in _CLOSING:
+            depth = max(0, depth - 1)
+        elif sign[0] == b";" or (sign[0] == b"\n" and not depth):
+            start, depth = offset, 0
+        else:
+            depth += sign[0] in _OPENING
+    return start

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from fimlsp.languages.python.names.code_state import NameRole, state_at_end
+from fimlsp.languages.python.names.code_state import CodeState, NameRole, state_at_end
 from fimlsp.languages.python.names.known_names import KnownNames, NameSet
 from fimlsp.languages.python.names.preference import DOUBTFUL_NAME, UNKNOWN_NAME, NamePreference
 
@@ -112,6 +112,13 @@ def test_the_state_is_the_same_however_the_code_is_split():
     for at in range(len(code) + 1):
         if code[at - 1 : at] != b"'" or code[at : at + 1] != b"'":  # quotes that are split are two strings
             assert state_at_end(code[:at]).feed(code[at:]) == state_at_end(code), code[:at]
+
+
+def test_reading_starts_at_a_statement_and_changes_nothing():
+    code = b"""a = 'x;(' ; b = (1,\n 2) # ;(\nf(']', \'\'\'\n;(\'\'\', [\n{'k': ')'}\n], 1)\n"""
+    code += b'x = \\\n y; z)\nwith a as b: c = "]\nd = g(h[1:2], lambda i: (i\n'
+    for at in range(len(code) + 1):
+        assert state_at_end(code[:at]) == CodeState().feed(code[:at]), code[:at]
 
 
 def test_only_what_is_near_is_read():
