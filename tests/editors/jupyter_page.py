@@ -61,10 +61,11 @@ def free_port():
 class Lab:
     """A Jupyter server with *files* by name, a base URL and a token.
 
-    Its suggestions may be *scripted*, its documents *shared* by jupyter-collaboration.
+    Its suggestions may be *scripted*, its documents *shared* by jupyter-collaboration. Extensions of the page
+    may be *disabled*.
     """
 
-    def __init__(self, folder, files, *, scripted=False, shared=False, settings=None):
+    def __init__(self, folder, files, *, scripted=False, shared=False, disabled=(), settings=None):
         self.folder, self.root, self.scripted = folder, folder / "root", scripted
         self.port = free_port()
         self.root.mkdir(parents=True)
@@ -77,10 +78,10 @@ class Lab:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(json.dumps(values))
         self.server_extensions = {"jupyter_lsp": False, "jupyter_server_ydoc": shared}
-        if not shared:
-            (folder / "config" / "labconfig").mkdir(parents=True)
-            disabled = json.dumps({"disabledExtensions": dict.fromkeys(SHARING, True)})
-            (folder / "config" / "labconfig" / "page_config.json").write_text(disabled)
+        off = dict.fromkeys([*disabled, *(() if shared else SHARING)], True)
+        (folder / "config" / "labconfig").mkdir(parents=True)
+        config = folder / "config" / "labconfig" / "page_config.json"
+        config.write_text(json.dumps({"disabledExtensions": off}))
         self.process = None
         self.start()
 
