@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Condition, Thread
+from typing import NamedTuple
 
 from fimlsp.languages.python.analysis.questions import MOST_BYTES, Done, Finding, LookUpStarted, NamesCursor
 from fimlsp.languages.python.names.known_names import KnownNames, NameQuery, NameSet
@@ -27,8 +28,11 @@ LINES_MAX = 500
 MISSED_MAX = 8
 """Missed queries of a file that are sent with its next question."""
 
-RETRY_S = 20.0
-"""Seconds before a query that failed in a file is sent again."""
+RETRY_S = 2.0, 32.0
+"""Seconds before a query that failed in a file is sent again: at first, and at most, after several failures.
+
+The first look-up in a file may take too long because of its imports; these are known to the second.
+"""
 
 NOT_INSTALLED = "the package jedi is not installed"
 TOO_LARGE = f"the file has more than {MOST_BYTES:,} bytes"
@@ -54,6 +58,16 @@ class _File:
     missed: dict[NameQuery, None] = field(default_factory=dict)
 
 
+class _Retry(NamedTuple):
+    """The time from which a query may be sent again, and the pause before it, in seconds."""
+
+    at: float
+    pause: float
+
+
+_NOW = _Retry(0.0, RETRY_S[0] / 2)
+
+
 class Analysis:
     """Looks up the names at cursors, in a process that *command* starts when it is first needed."""
 
@@ -66,7 +80,7 @@ class Analysis:
         self._process = HelperProcess(command)
         self._is_busy = False
         self._callbacks: list[Callable[[], None]] = []
-        self._retry_at: OrderedDict[tuple[Path | None, NameQuery], float] = OrderedDict()
+        self._retries: OrderedDict[tuple[Path | None, NameQuery], _Retry] = OrderedDict()
         self._is_installed = importlib.util.find_spec("jedi") is not None
 
     def look(self, file: Hashable, cursor: NamesCursor) -> None:
@@ -192,20 +206,23 @@ class Analysis:
         except HelperEndedError:
             return False
         finally:
+            line.sent.difference_update(started)
             self._postpone(cursor, started)
         return True
 
     def _due(self, cursor: NamesCursor, queries: Iterable[NameQuery]) -> tuple[NameQuery, ...]:
         """Those of *queries* that did not fail a moment ago."""
         now = time.monotonic()
-        return tuple(query for query in queries if self._retry_at.get((cursor.path, query), 0.0) <= now)
+        return tuple(query for query in queries if self._retries.get((cursor.path, query), _NOW).at <= now)
 
     def _postpone(self, cursor: NamesCursor, failed: Iterable[NameQuery]) -> None:
         """Do not send *failed* queries again for `RETRY_S`."""
         for query in failed:
-            self._retry_at[cursor.path, query] = time.monotonic() + RETRY_S
-        while len(self._retry_at) > LINES_MAX:
-            self._retry_at.popitem(last=False)
+            last = self._retries.pop((cursor.path, query), _NOW)
+            pause = min(2 * last.pause, RETRY_S[1])
+            self._retries[cursor.path, query] = _Retry(time.monotonic() + pause, pause)
+        while len(self._retries) > LINES_MAX:
+            self._retries.popitem(last=False)
 
 
 def with_finding(names: KnownNames, finding: Finding) -> KnownNames:

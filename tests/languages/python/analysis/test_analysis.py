@@ -234,6 +234,38 @@ def test_no_question_is_lost_while_a_process_that_has_grown_ends(analysis):
         assert until(lambda: b"f" + str(number).encode() in (analysis.known("a", at).visible or ()))  # noqa: B023
 
 
+TOO_LONG_ONCE = """
+import sys
+sys.path = [p for p in sys.path if p]
+from fimlsp.languages.python.analysis import jedi_names, process
+find_names, questions = jedi_names.find_names, []
+def find(question, limited):
+    questions.append(question)
+    if len(questions) > 1:
+        yield from find_names(question, limited)
+    for query in question.queries if len(questions) == 1 else ():
+        with limited(query):
+            raise process._TooLongError
+jedi_names.find_names = find
+process.serve()
+"""
+
+
+@pytest.mark.parametrize("analysis", [((sys.executable, "-c", TOO_LONG_ONCE),)], indirect=True)
+def test_a_look_up_that_took_too_long_is_made_again_soon(analysis, monkeypatch):
+    monkeypatch.setattr(client, "_NOW", client._Retry(0.0, 0.05))
+    at = cursor(SHOP)
+    analysis.look("shop", at)
+    analysis.wait("shop", WAIT_S)
+    assert analysis.known("shop", at).visible is None
+
+    def is_known():
+        analysis.look("shop", at)
+        return analysis.known("shop", at).visible is not None
+
+    assert until(is_known)
+
+
 def test_large_files_are_left_alone(analysis):
     at = cursor("x = 1\n" * (MOST_BYTES // 6 + 1) + "<|>")
     analysis.look("a", at)
