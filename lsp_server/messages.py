@@ -8,6 +8,7 @@ the pickle marks its own end. Both ends are the same program, so pickle is safe,
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, NamedTuple, cast
 
@@ -96,6 +97,7 @@ class Limits:
     """The settings that a completion depends on, as in `options.Settings`.
 
     *cursor_inside*: the editor can place the cursor inside the inserted text, such as between brackets.
+    *explain*: the answer lists all texts that could be shown (option `logLevel` at `debug`).
     """
 
     max_tokens: int = 64
@@ -109,6 +111,7 @@ class Limits:
     confidence: float = 0.0
     min_length: int = 0
     cursor_inside: bool = False
+    explain: bool = False
 
 
 class Substitution(NamedTuple):
@@ -210,6 +213,20 @@ class NotReady:
     reason: str
 
 
+class Choice(NamedTuple):
+    """A text that could be shown, with the features of it and of its opening.
+
+    *is_held*: it has a fault, or would bring deleted text back.
+    """
+
+    text: str
+    closing: str
+    ends_line: bool
+    features: Mapping[str, float]
+    opening: Mapping[str, float] | None
+    is_held: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """The result of decoding.
@@ -229,6 +246,7 @@ class Completion:
         model_ms: Milliseconds that the model took.
         unknown_names: The reason that the names in scope were unknown.
         left_out: A sentence about the files of the workspace that were left out, if any were.
+        choices: All texts that could be shown while typing, if the limits wanted them.
     """
 
     texts: tuple[str, ...] = ()
@@ -245,6 +263,7 @@ class Completion:
     model_ms: float = 0.0
     unknown_names: str | None = None
     left_out: str | None = None
+    choices: tuple[Choice, ...] = ()
 
     @property
     def text(self) -> str:

@@ -264,7 +264,8 @@ class Settings:
     log_level: str = _option(
         "info",
         one_of("error", "warning", "info", "debug"),
-        "The minimum severity of logged messages.",
+        "The minimum severity of logged messages. `debug` also lists the texts from which each suggestion "
+        "was chosen.",
     )
 
 
@@ -306,7 +307,9 @@ def limits_of(settings: Settings, *, invoked: bool, cursor_inside: bool = False)
 
     *cursor_inside* is as in `Limits`, and applies to automatic completions only.
     """
-    limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
+    limits = Limits(
+        **{name: getattr(settings, name) for name in _LIMITS}, explain=settings.log_level == "debug"
+    )
     if invoked:
         return replace(limits, confidence=0.0, min_length=0)
     return replace(limits, candidates=1, cursor_inside=cursor_inside)

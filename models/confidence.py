@@ -189,15 +189,19 @@ class ConfidenceEstimate:
     ) -> Beginning | None:
         """The result of `best` among the *beginnings* without a fault.
 
-        If only beginnings up to some length can be without one, *last_sound* returns that length. Only texts
-        that would be shown are checked.
+        If the beginnings of a text can be without one only up to some length, *last_sound* returns that
+        length. Only texts that would be shown are checked.
         """
         while (best := self.best(beginnings, cost)) is not None:
             if has_fault(best.inserted):
                 beginnings = [beginning for beginning in beginnings if beginning is not best]
             elif (length := last_sound(best.inserted)) is not None:
-                shorter = (beginning for beginning in beginnings if len(beginning.text) <= length)
-                beginnings = [beginning for beginning in shorter if beginning is not best]
+                faulty = best.inserted[: length + 1]
+                beginnings = [
+                    beginning
+                    for beginning in beginnings
+                    if beginning is not best and not beginning.text.startswith(faulty)
+                ]
             else:
                 break
         return best

@@ -1,27 +1,31 @@
 """Fits the estimates of models that have none of their own: `general.json` and `general-texts.json`.
 
-    python -m benchmarks.models.general_estimates FOLDER... --recording FILE --out FOLDER [--cursors N]
+    python -m benchmarks.models.general_estimates --edits OLD NEW... --typing FOLDER... --out FOLDER
 
-The bundled network writes without the mixing that makes it special. FOLDERS are packages outside its training
-data. The recording is continued if it exists, and `--out` gets both files. For each estimate the command
-prints the results at cursors that had no part in the fit, beside those of the bundled model's own estimate.
+The bundled network writes without the mixing that makes it special, at places of writing as of
+`fimlsp calibrate`. Their code must be outside its training data. `--out` gets both files, and the recording,
+which is continued if it exists. For each estimate the command prints the results at projects that had no part
+in the fit.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from collections.abc import Container, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
+from fimlsp.datasets.command_line.shown_commands import RECORDING, new_code, record_places
 from fimlsp.datasets.shown import calibration
-from fimlsp.datasets.shown.cursors import draw_cursors, read_files, workspace_of
-from fimlsp.datasets.shown.recording import Candidate, Projects, Recorded, Recorder, record_all
-from fimlsp.languages.python.analysis.client import Analysis
+from fimlsp.datasets.shown.recording import OPTIONS, Candidate, Recorded
 from fimlsp.models.confidence import GENERAL, WITHOUT_PROBABILITIES, ConfidenceEstimate
-from fimlsp.models.loading import load_model
+from fimlsp.models.loading import BUNDLED
 
 CONFIDENCES = (0.3, 0.5, 0.7)
 
@@ -33,15 +37,18 @@ GENERAL_FEATURES = PROBABILITIES | {
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--recording", required=True, type=click.Path(path_type=Path))
+@click.option("--edits", nargs=2, multiple=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--typing", multiple=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path))
-@click.option("--cursors", default=400)
-def main(folders: Sequence[Path], recording: Path, out: Path, cursors: int) -> None:
+@click.option("--cursors", default=300)
+def main(edits: Sequence[tuple[Path, Path]], typing: Sequence[Path], out: Path, cursors: int) -> None:
     """Record, fit and print."""
-    recorded = record(folders, recording, cursors)
-    own = load_model().acceptance
-    print_results("the bundled model's", calibration.estimated(recorded, own), own)
+    out.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        folder, *roots = [Path(stack.enter_context(TemporaryDirectory())) for _ in (None, *typing)]
+        projects = new_code(edits, typing, roots, cursors, seed=0)
+        options = {**OPTIONS, "model": str(without_mixing(folder))}
+        recorded = record_places(projects, out / RECORDING, options)
     features = GENERAL_FEATURES
     for name, kept in ((GENERAL, features), (WITHOUT_PROBABILITIES, features - PROBABILITIES)):
         estimate = fit_general(recorded, kept)
@@ -50,15 +57,13 @@ def main(folders: Sequence[Path], recording: Path, out: Path, cursors: int) -> N
         print_results(name, cursors_left_out, estimate)
 
 
-def record(folders: Sequence[Path], path: Path, n: int) -> list[Recorded]:
-    """The texts of the network without mixing at *n* cursors of *folders*."""
-    analysis, files = Analysis(), read_files(folders)
-    try:
-        recorder = Recorder(load_model(uses_buffer=False), analysis, workspace_of(folders))
-        drawn = list(draw_cursors(files, n, 0))
-        return record_all(recorder, Projects(files), drawn, path, lambda: None)
-    finally:
-        analysis.close()
+def without_mixing(folder: Path) -> Path:
+    """A copy of the bundled model in *folder* whose predictions are those of the network alone."""
+    copy = folder / "bundled"
+    shutil.copytree(BUNDLED, copy)
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    (copy / "config.json").write_text(json.dumps({**config, "fimlsp_buffer_cache": False}), encoding="utf-8")
+    return copy
 
 
 def fit_general(recorded: Sequence[Recorded], features: Container[str]) -> ConfidenceEstimate:

@@ -243,8 +243,7 @@ def judge(
     are written as people do, and corrected. If a run was interrupted, the same command continues it; a
     larger --cursors adds cursors.
     """
-    from fimlsp.datasets.command_line.shown_commands import judge_server
-    from fimlsp.datasets.command_line.writing_commands import judge_writing
+    from fimlsp.datasets.command_line.shown_commands import judge_server, judge_writing
 
     if bool(folders) == bool(edits or typing):
         raise click.UsageError("Give either FOLDERS, or --edits or --typing.")
@@ -260,7 +259,7 @@ def judge(
 @options.OUT
 def compare(runs: tuple[Path, ...], out: Path) -> None:
     """Write one report about several RUNS... of `judge`, side by side, into --out."""
-    from fimlsp.datasets.command_line.writing_commands import compare_runs
+    from fimlsp.datasets.command_line.shown_commands import compare_runs
 
     with plain_errors():
         compare_runs(runs, out)

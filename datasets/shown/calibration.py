@@ -1,4 +1,4 @@
-"""Fits the estimate of right suggestions to recorded cursors, and reports its choices there."""
+"""Fits the estimate of right suggestions to recorded places of writing, and reports its choices there."""
 
 from __future__ import annotations
 
@@ -52,17 +52,23 @@ def fit(recorded: Sequence[Recorded]) -> ConfidenceEstimate:
 def held_out(recorded: Sequence[Recorded]) -> list[EstimatedCursor]:
     """*recorded*, each with the estimate that fits the cursors of the other four folds.
 
+    Each project is in one fold, if there are enough of them.
+
     Raises:
         ValueError: as `fit`.
     """
+    projects = list(dict.fromkeys(cursor.project for cursor in recorded))
+    if len(projects) >= FOLDS:
+        folds = [projects.index(cursor.project) % FOLDS for cursor in recorded]
+    else:
+        folds = [number % FOLDS for number in range(len(recorded))]
     cursors = list[EstimatedCursor]()
-    for fold in range(FOLDS):
-        cursors += estimated(recorded[fold::FOLDS], _fit_weights(_without(recorded, fold)))
+    for left_out in range(FOLDS):
+        parts = list[Recorded](), list[Recorded]()
+        for cursor, fold in zip(recorded, folds, strict=True):
+            parts[fold == left_out].append(cursor)
+        cursors += estimated(parts[1], _fit_weights(parts[0]))
     return cursors
-
-
-def _without(recorded: Sequence[Recorded], fold: int) -> list[Recorded]:
-    return [cursor for number, cursor in enumerate(recorded) if number % FOLDS != fold]
 
 
 def _fit_weights(recorded: Sequence[Recorded]) -> ConfidenceEstimate:
@@ -198,14 +204,13 @@ def outcome(cursors: Sequence[EstimatedCursor], cost: float) -> Outcome:
 
 
 def write_calibration_report(
-    estimate: ConfidenceEstimate,
-    fitted: Sequence[Recorded],
-    checked: Sequence[Recorded],
-    plan: CalibrationPlan,
-    out: Path,
+    estimate: ConfidenceEstimate, recorded: Sequence[Recorded], plan: CalibrationPlan, out: Path
 ) -> None:
-    """Write `report` into *out*: *estimate* was fitted to *fitted*; *checked* had no part in it."""
-    recorded = checked or fitted
+    """Write `report` into *out*: *estimate* was fitted to *recorded*.
+
+    The figures are those of the estimates that fit the other projects.
+    """
+    cursors = held_out(recorded)
     lines = [
         "# Calibration",
         "",
@@ -216,12 +221,12 @@ def write_calibration_report(
         "*Wholly right*: the truth starts with the text. Shares refer to the shown texts; *saved* is in",
         "characters per cursor.",
         "",
-        "## On other files" if checked else "## On the files it was fitted to",
+        "## By confidence",
         "",
-        *_outcomes(estimate, recorded),
-        "## By kind of cursor, at confidence 0.5",
+        *_outcomes(estimate, cursors),
+        "## By kind of place, at confidence 0.5",
         "",
-        *_kinds(estimate, recorded),
+        *_kinds(estimate, cursors),
         "## The weights of the estimate",
         "",
         "For all of a text:",
@@ -230,9 +235,6 @@ def write_calibration_report(
         "For its opening, the words with its first four characters:",
         "",
         *_weights(estimate.opening),
-        "## The end of decoding",
-        "",
-        *_endings(recorded),
         "![calibration](calibration.svg)",
         "",
     ]
@@ -243,22 +245,14 @@ def _cell(value: object) -> object:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
-def _outcomes(estimate: ConfidenceEstimate, recorded: Sequence[Recorded]) -> list[str]:
-    pairs = estimated(recorded, estimate)
-    rows = [_row("everything that decoding gives", _everything(recorded))]
-    rows += [_row("the best cut, with hindsight", _hindsight(recorded))]
+def _outcomes(estimate: ConfidenceEstimate, pairs: Sequence[EstimatedCursor]) -> list[str]:
+    rows = [_row("the best cut, with hindsight", _hindsight([pair.recorded for pair in pairs]))]
     for confidence in CONFIDENCES:
         cost = estimate.cost(confidence)
         if cost <= COSTS[-1]:
             rows.append(_row(f"confidence {confidence}, cost {cost:g}", outcome(pairs, cost)))
     rows += [_row(f"cost {cost:g}", outcome(pairs, cost)) for cost in COSTS[::2]]
     return table(["shown", *HEAD], rows)
-
-
-def _everything(recorded: Sequence[Recorded]) -> Outcome:
-    shares = None, None, None
-    shown = sum(cursor.ended is not None for cursor in recorded) / max(1, len(recorded))
-    return Outcome(shown, *shares, sum(cursor.saved for cursor in recorded) / max(1, len(recorded)))
 
 
 def _hindsight(recorded: Sequence[Recorded]) -> Outcome:
@@ -289,12 +283,11 @@ def _row(name: str, result: Outcome) -> list[object]:
     ]
 
 
-def _kinds(estimate: ConfidenceEstimate, recorded: Sequence[Recorded]) -> list[str]:
+def _kinds(estimate: ConfidenceEstimate, pairs: Sequence[EstimatedCursor]) -> list[str]:
     cost = min(estimate.cost(0.5), COSTS[-1])
-    kinds = dict.fromkeys(cursor.kind for cursor in recorded)
+    kinds = sorted({pair.recorded.kind for pair in pairs})
     rows = [
-        _row(kind, outcome(estimated([cursor for cursor in recorded if cursor.kind == kind], estimate), cost))
-        for kind in kinds
+        _row(kind, outcome([pair for pair in pairs if pair.recorded.kind == kind], cost)) for kind in kinds
     ]
     return table(["kind", *HEAD], rows)
 
@@ -305,18 +298,6 @@ def _weights(regression: Regression) -> list[str]:
         for name, weight in regression.weights.items()
     ]
     return table(["feature", "mean", "scale", "weight of one scale (log-odds)"], rows)
-
-
-def _endings(recorded: Sequence[Recorded]) -> list[str]:
-    endings = dict.fromkeys(cursor.ended for cursor in recorded)
-    rows = list[list[object]]()
-    for ending in endings:
-        ended = [cursor for cursor in recorded if cursor.ended == ending]
-        n_steered = sum(cursor.steered for cursor in ended)
-        whole = sum(bool(cursor.candidates) and cursor.candidates[-1].right for cursor in ended)
-        saved = sum(cursor.saved for cursor in ended) / len(ended)
-        rows.append([ending or "nothing connects", len(ended), n_steered, whole, f"{saved:.1f}"])
-    return table(["ended by", "cursors", "steered", "longest cut right", "saved a cursor, uncut"], rows)
 
 
 def _curve_chart(estimate: ConfidenceEstimate) -> str:

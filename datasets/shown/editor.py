@@ -33,6 +33,9 @@ WARNING = 2
 NAMES_KNOWN = "fimlsp.server.names"
 """The server's command that is answered as soon as it knows the names in scope."""
 
+CHOICES = "choices: "
+"""The start of a message of the log with the texts from which the server chose."""
+
 PATIENCE_S = 120.0
 """Seconds without an answer after which the server counts as stuck."""
 
@@ -55,6 +58,8 @@ class Reply:
         names: the reason why the server did not know the names in scope; None if it did.
         ms: milliseconds from the request to the answer.
         closing: the end of the first text, before which the cursor would stay.
+        choices: the texts from which the server chose, if its log level is `debug`; see
+            `fimlsp.lsp_server.messages.Choice`.
     """
 
     texts: tuple[str, ...]
@@ -63,6 +68,7 @@ class Reply:
     names: str | None
     ms: float
     closing: str = ""
+    choices: tuple[Mapping[str, Any], ...] = ()
 
 
 class Editor:
@@ -84,6 +90,7 @@ class Editor:
         self._ids = 0
         self._status: dict[str, Any] = {"state": "loading"}
         self._notebooks: dict[Path, OpenNotebook] = {}
+        self._choices: tuple[Mapping[str, Any], ...] = ()
         try:
             self._initialize(folders, options)
         except BaseException:
@@ -166,7 +173,7 @@ class Editor:
 
     def ask(self, uri: str, left: str) -> Reply:
         """The answer to typing up to the end of *left* in the document *uri*."""
-        started = time.monotonic()
+        started, self._choices = time.monotonic(), ()
         result = self._request(
             "textDocument/inlineCompletion",
             {
@@ -181,7 +188,7 @@ class Editor:
         texts = tuple(text for text, _ in insertions)
         closing = insertions[0][1] if insertions else ""
         state, reason, names = (self._status.get(name) for name in ("state", "reason", "names"))
-        return Reply(texts, str(state), reason, names, ms, closing)
+        return Reply(texts, str(state), reason, names, ms, closing, self._choices)
 
     def wait_for_names(self) -> None:
         """Wait until the server knows the names in scope of the last edit."""
@@ -245,8 +252,15 @@ class Editor:
             self._send({"id": message["id"], "result": result})
         elif message["method"] == "fimlsp/status":
             self._status = params
-        elif message["method"] == "window/logMessage" and params.get("type", 9) <= WARNING:
-            self._warn(str(params.get("message")))
+        elif message["method"] == "window/logMessage":
+            self._read_log(str(params.get("message")), params.get("type", 9))
+
+    def _read_log(self, message: str, kind: int) -> None:
+        before, found, choices = message.partition(CHOICES)
+        if found and kind > WARNING and not before.strip():
+            self._choices = tuple(json.loads(choices))
+        elif kind <= WARNING:
+            self._warn(message)
 
 
 class OpenText:

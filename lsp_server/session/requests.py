@@ -9,6 +9,7 @@ backspace.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
@@ -199,6 +200,8 @@ class Requests:
             answer.ms,
             done.model_ms,
         )
+        if done.choices:
+            self._log.debug("choices: %s", json.dumps([choice._asdict() for choice in done.choices]))
         running = self._unanswered.pop(answer.id, None)
         if running is None:
             return

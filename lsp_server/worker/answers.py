@@ -6,12 +6,12 @@ cut off: small models tend to repeat the next line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.lsp_server.last_edits import brings_back
-from fimlsp.lsp_server.messages import Completion, Limits
+from fimlsp.lsp_server.messages import Choice, Completion, Limits
 from fimlsp.lsp_server.worker.document_form import in_document_form
 from fimlsp.quotient.language.contract import Fault
 from fimlsp.quotient.language.editor_policy import EditorPolicy
@@ -101,11 +101,15 @@ def _flawless_first(
 
 
 class Confident(NamedTuple):
-    """The part of a middle to show, or None; the likeliest part, and the probability that it is right."""
+    """The part of a middle to show, or None; the likeliest part, and the probability that it is right.
+
+    *choices* are all parts, if `Limits.explain` is set.
+    """
 
     part: Beginning | None
     likeliest: bytes
     share: float
+    choices: tuple[Choice, ...] = ()
 
     @property
     def guess(self) -> str:
@@ -115,7 +119,7 @@ class Confident(NamedTuple):
 
 
 def confident_part(
-    middle: Middle,
+    middles: Sequence[Middle],
     left: bytes,
     right: bytes,
     start: State,
@@ -128,23 +132,25 @@ def confident_part(
     elsewhere: MatchSource | None = None,
     types: TypesAtCursor | None = None,
 ) -> Confident:
-    """The prefix of *middle* with the best expected value between *left* and *right*, if any has one.
+    """The prefix of *middles* with the best expected value between *left* and *right*, if any has one.
 
     By the estimate *acceptance*, a share `limits.confidence` of the shown prefixes is right. Prefixes with
     tokens chosen by steering, faults by the *policy* of the language, or *deleted* text are excluded. So are
     names that *preference* does not know, unless the model is confident of them, and faults that *types*
-    finds. *start* constrained the middle; *elsewhere* has other files.
+    finds. *start* constrained the middles; *elsewhere* has other files.
     """
     from fimlsp.models.beginnings import Surroundings, beginnings
 
     surroundings = Surroundings(left, right, policy, elsewhere)
-    candidates = [
-        beginning
+    by_text = {
+        beginning.inserted: beginning
+        for middle in reversed(middles)
         for beginning in beginnings(
             middle, start, surroundings, preference, cursor_inside=limits.cursor_inside
         )
         if len(beginning.text.strip()) >= limits.min_length
-    ]
+    }
+    candidates = [*by_text.values()]
 
     def has_fault(text: bytes) -> bool:
         return brings_back(text, deleted) or policy.first_issue(left, text, right) is not None
@@ -160,7 +166,30 @@ def confident_part(
     part = acceptance.best_sound(candidates, cost, has_fault, last_sound)
     likeliest = part or acceptance.best_sound(candidates, 0.0, has_fault, first_unknown)
     share = 0.0 if likeliest is None else acceptance.whole.probability(likeliest.features)
-    return Confident(part, b"" if likeliest is None else likeliest.text, share)
+    choices = _choices(candidates, has_fault, last_sound, types) if limits.explain else ()
+    return Confident(part, b"" if likeliest is None else likeliest.text, share, choices)
+
+
+def _choices(
+    candidates: Sequence[Beginning],
+    has_fault: Callable[[bytes], bool],
+    last_sound: Callable[[bytes], int | None],
+    types: TypesAtCursor | None,
+) -> tuple[Choice, ...]:
+    """All *candidates*, also those with a fault. The type checker gets them in one question."""
+    if types is not None:
+        types.fault_ends([candidate.inserted for candidate in candidates])
+    return tuple(
+        Choice(
+            candidate.text.decode(),
+            candidate.closing.decode(),
+            candidate.ends_line,
+            candidate.features,
+            candidate.opening,
+            has_fault(candidate.inserted) or last_sound(candidate.inserted) is not None,
+        )
+        for candidate in candidates
+    )
 
 
 def within_limits(

@@ -46,7 +46,8 @@ class Answer:
         *types* is that of a type checker.
         """
         text = reply.texts[0] if reply.texts else None
-        verdict = None if text is None else _verdict(place, step, _with_line_feeds(text), reply.closing)
+        is_known = text is not None and place.truth is not None
+        verdict = verdict_on(place, step, _with_line_feeds(text or ""), reply.closing) if is_known else None
         truth = place.truth or ""
         return cls(
             shown=Shown(
@@ -91,10 +92,9 @@ def _with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _verdict(place: Place, step: Step, text: str, closing: str) -> Verdict | None:
-    """The verdict on *text*; None if the truth is not known."""
-    if place.truth is None:
-        return None
+def verdict_on(place: Place, step: Step, text: str, closing: str) -> Verdict:
+    """The verdict on *text* at *place* of *step*, whose truth is known; the cursor stays before *closing*."""
+    assert place.truth is not None
     first = text[: first_line(text)]
     is_exact = bool(text.strip()) and first.rstrip() == place.truth[: place.stop].rstrip()
     left, right, truth = step.left, step.right, place.truth

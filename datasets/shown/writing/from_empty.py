@@ -125,10 +125,18 @@ class Order:
         has_line = pair.opened < offset <= line_start and not blank.strip()
         return blank if has_line and self.text[pair.opened] == "\n" else ""
 
+    def truth(self, offset: int) -> str:
+        """The text that is written from *offset* on, to the end of the body if it is in one.
+
+        Outside of bodies, these have the placeholder.
+        """
+        ends = [end for start, end in self.bodies if start <= offset <= end]
+        return self.text[offset : ends[0]] if ends else self._outline(offset, len(self.text))
+
     def stop(self, offset: int) -> int:
         """The number of characters to write at *offset* up to the end of the line or the closing text."""
-        closings = [pair.close[0] for pair in self.pairs if pair.opened <= offset <= pair.close[0]]
-        return min([offset + first_line(self.text[offset:]), *closings]) - offset
+        closings = [pair.close[0] - offset for pair in self.pairs if pair.opened <= offset <= pair.close[0]]
+        return min([first_line(self.truth(offset)), *closings])
 
 
 def _bodies(text: str) -> list[Span]:
@@ -214,7 +222,8 @@ def place_in(kind: str, name: str, source: str, order: Order, offset: int) -> Pl
     text = order.text
     line = text[text.rfind("\n", 0, offset) + 1 :].partition("\n")[0]
     row = text.count("\n", 0, offset) + 1
-    return Place(kind, f"{name}:{row}", source, offset, text[offset:], order.stop(offset), indentation(line))
+    truth, stop = order.truth(offset), order.stop(offset)
+    return Place(kind, f"{name}:{row}", source, offset, truth, stop, indentation(line))
 
 
 def steps_of(order: Order, places: Sequence[Place]) -> Iterator[Step]:

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from fimlsp.datasets.runs.plan import Plan
 from fimlsp.datasets.runs.run_folder import RESULTS, SavedRun, read_rows
-from fimlsp.datasets.shown.editor import Editor, OpenText
+from fimlsp.datasets.shown.editor import Editor, OpenText, Reply
 from fimlsp.datasets.shown.writing.answers import Answer
 from fimlsp.datasets.shown.writing.faults import TypeVerdicts
-from fimlsp.datasets.shown.writing.places import Project, Step, Writing
+from fimlsp.datasets.shown.writing.places import Place, Project, Step, Writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,9 @@ class WritingPlan(Plan):
     fimlsp: str
     code: str
 
+
+Save: TypeAlias = Callable[[Writing, Step, Place, Reply], None]
+"""Receives the answer at a place of a step."""
 
 WritingRun: TypeAlias = SavedRun[WritingPlan, Answer]
 
@@ -52,43 +55,53 @@ def ask_in_project(editor: Editor, project: Project, out: Path, report: Callable
         EditorError: the server has ended; the answers so far are saved.
     """
     done = {str(row["record"]["case"]) for row in read_rows(out / RESULTS)}
-    with (out / RESULTS).open("a", encoding="utf-8") as results:
+    with (
+        (out / RESULTS).open("a", encoding="utf-8") as results,
+        closing(TypeVerdicts(project.folder)) as types,
+    ):
 
-        def save(answer: Answer) -> None:
+        def save(writing: Writing, step: Step, place: Place, reply: Reply) -> None:
+            left, right = in_its_line_ends(writing, step)
+            above = "" if writing.cell is None else writing.cell.above
+            text = reply.texts[0] if reply.texts else None
+            fault = None if text is None else types.has_fault(writing.path, above + left, text, right)
+            answer = Answer.of(place, step, reply, writing.newline, fault)
             results.write(json.dumps(answer.to_json()) + "\n")
             results.flush()
             report(answer)
 
-        with closing(TypeVerdicts(project.folder)) as types:
-            for writing in project.writings:
-                if project.keeps_open or any(place.case not in done for place in writing.places):
-                    document = _write(editor, writing, types, done, save)
-                    if not project.keeps_open:
-                        document.close()
+        write_project(editor, project, done, save)
 
 
-def _write(
-    editor: Editor, writing: Writing, types: TypeVerdicts, done: set[str], save: Callable[[Answer], None]
-) -> OpenText:
+def write_project(editor: Editor, project: Project, done: set[str], save: Save) -> None:
+    """Write the files of *project*, and pass the answers at places that are not *done* to *save*.
+
+    Raises:
+        EditorError: the server has ended.
+    """
+    for writing in project.writings:
+        if project.keeps_open or any(place.case not in done for place in writing.places):
+            document = _write(editor, writing, done, save)
+            if not project.keeps_open:
+                document.close()
+
+
+def _write(editor: Editor, writing: Writing, done: set[str], save: Save) -> OpenText:
     """Take the steps of *writing*, with requests at the places that are not *done*."""
-    opened = _in_its_line_ends(writing, next(writing.steps()))
+    opened = in_its_line_ends(writing, next(writing.steps()))
     open_document = editor.open if writing.cell is None else editor.open_cell
     document = open_document(writing.path, *opened)
-    above = "" if writing.cell is None else writing.cell.above
     for step in writing.steps():
-        left, right = _in_its_line_ends(writing, step)
-        document.change(left, right)
+        document.change(*in_its_line_ends(writing, step))
         if step.waits:
             document.wait_for_names()
         if step.place is not None and step.place.case not in done:
             done.add(step.place.case)
-            reply = document.ask()
-            text = reply.texts[0] if reply.texts else None
-            fault = None if text is None else types.has_fault(writing.path, above + left, text, right)
-            save(Answer.of(step.place, step, reply, writing.newline, fault))
+            save(writing, step, step.place, document.ask())
     return document
 
 
-def _in_its_line_ends(writing: Writing, step: Step) -> tuple[str, str]:
+def in_its_line_ends(writing: Writing, step: Step) -> tuple[str, str]:
+    """The text left and right of the cursor at *step*, with the line ends of the real document."""
     left, right = (text.replace("\n", writing.newline) for text in (step.left, step.right))
     return left, right

@@ -135,8 +135,8 @@ def test_an_estimate_for_a_file_and_a_server_is_kept_in_the_cache(folder, monkey
     export_gguf("bundled", folder / "model.gguf")
     with serving(folder / "model.gguf", n_ctx=1024) as ask:
         for number, model in enumerate(("model.gguf", ask.address)):
-            command = ("src", "--out", f"out{number}", "--cursors", 30, "--model", model, "--install")
-            done = call(calibrate, *command)
+            command = ("--typing", "src", "--out", f"out{number}", "--cursors", 30, "--model", model)
+            done = call(calibrate, *command, "--install")
             assert done.exit_code == 0, done.output
             fitted = ConfidenceEstimate.load(folder / f"out{number}")
             assert load_model(find_on_command_line(model)).acceptance == fitted
@@ -144,15 +144,15 @@ def test_an_estimate_for_a_file_and_a_server_is_kept_in_the_cache(folder, monkey
 
 
 def test_an_estimate_is_fitted_and_a_second_run_adds_nothing(folder):
-    command = ("src", "--out", "out", "--cursors", 30, "--check", "src", "--check-cursors", 10)
+    command = ("--typing", "src", "--out", "out", "--cursors", 30)
     done = call(calibrate, *command)
     assert done.exit_code == 0, done.output
     acceptance = ConfidenceEstimate.load(folder / "out")
     assert acceptance is not None
     assert acceptance.cursors <= 30
-    recorded = (folder / "out" / "fit.jsonl").read_text()
+    recorded = (folder / "out" / "recording.jsonl").read_text()
     assert call(calibrate, *command).exit_code == 0
-    assert (folder / "out" / "fit.jsonl").read_text() == recorded
+    assert (folder / "out" / "recording.jsonl").read_text() == recorded
     assert "| the best cut, with hindsight |" in (folder / "out" / "report.md").read_text()
     other = call(calibrate, *command, "--seed", 1)
     assert other.exit_code == 1

@@ -7,7 +7,6 @@ import pytest
 
 from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.shown.cursors import KINDS, EditedFile, draw_cursor, draw_cursors, read_files
-from fimlsp.datasets.shown.recording import Projects
 
 SOURCE = '''\
 import os  # the system
@@ -118,28 +117,3 @@ def test_files_are_read_once_and_where_they_lie(tmp_path):
 def files_in(folder: Path):
     (folder / "box.py").write_text(SOURCE)
     return read_files([folder])
-
-
-TEXTS = {
-    "one/a.py": "alpha = first_name\n",
-    "one/sub/b.py": "beta = second_name\n",
-    "two/c.py": "gamma = third_name\n",
-    "alone.py": "delta = fourth_name\n",
-}
-FILES = {name: EditedFile(SourceFile.of(name, text), Path("/nowhere") / name) for name, text in TEXTS.items()}
-
-# a file, the text before the cursor, and the text that follows it in other files of its package
-FOLLOWED = [
-    ("one/a.py", "beta = ", ["second_name\n"]),
-    ("one/sub/b.py", "alpha = ", ["first_name\n"]),
-    ("one/a.py", "alpha = ", []),
-    ("one/a.py", "gamma = ", []),
-    ("two/c.py", "alpha = ", []),
-    ("alone.py", "delta = ", []),
-]
-
-
-@pytest.mark.parametrize(("name", "written", "expected"), FOLLOWED)
-def test_what_stands_elsewhere(name, written, expected):
-    matches = Projects(list(FILES.values())).elsewhere(FILES[name]).after(written.encode())
-    assert [match.text.decode() for match in matches if match.agreement == len(written)] == expected

@@ -10,6 +10,7 @@ from fimlsp.datasets.shown.calibration import (
     Outcome,
     estimated,
     fit,
+    held_out,
     outcome,
     write_calibration_report,
 )
@@ -26,8 +27,8 @@ def candidate(total, right=False, text=b"text", ends_line=False, saved=4, noise=
     return Candidate(beginning, right=right, exact=False, begins=right, saved=saved if right else 0)
 
 
-def recorded(*candidates, kind="line", ended="lines"):
-    return Recorded("case", kind, True, ended, False, 5, (("text", -1.0, None, 0),), candidates)
+def recorded(*candidates, kind="edit-line", project="project"):
+    return Recorded("case", kind, project, candidates)
 
 
 def made(n, bias, weight):
@@ -84,7 +85,7 @@ def test_nothing_is_fitted_to_too_little(cases):
 
 
 TOTAL = Regression(0.0, {"total": Weight(0.0, 1.0, 1.0)})
-PLAN = CalibrationPlan(("src",), ("other",), seed=0, model="m", fimlsp="0")
+PLAN = CalibrationPlan(("old → new",), ("src",), seed=0, places=201, model="m", fimlsp="0")
 SURE = ConfidenceEstimate(TOTAL, TOTAL, 0, 0)
 
 
@@ -113,15 +114,31 @@ def test_recorded_cursors_are_read_as_written():
     assert Recorded.from_json(one.to_json()).candidates == [*one.candidates]
 
 
+def test_each_project_is_judged_by_an_estimate_of_the_others():
+    """In one project the unlikely texts are right: its own estimate would know, the others do not."""
+    projects = ["odd", *"abcd"]
+    cases = [
+        recorded(
+            candidate(-float(number % 2), right=(number % 2 == 0) != (project == "odd")), project=project
+        )
+        for project in projects
+        for number in range(40)
+    ]
+    odd = [cursor for cursor in held_out(cases) if cursor.recorded.project == "odd"]
+    assert len(held_out(cases)) == len(cases)
+    for cursor in odd:
+        (one,) = cursor.recorded.candidates
+        assert (cursor.estimate.whole.probability(one.beginning.features) > 0.5) != one.right
+
+
 def test_the_report_has_the_upper_bound(tmp_path):
-    cases = [*made(200, 1.0, 2.0), recorded(ended=None)]
+    cases = [*made(200, 1.0, 2.0), recorded()]
     estimate = fit(cases)
-    write_calibration_report(estimate, cases, cases[:50], PLAN, tmp_path)
+    write_calibration_report(estimate, cases, PLAN, tmp_path)
     report = (tmp_path / "report.md").read_text()
-    right = sum(bool(one.candidates[0].right) for one in cases[:50])
-    assert f"| the best cut, with hindsight | {100 * right / 50:.1f} % | 100.0 % |" in report
-    assert "## On other files" in report
-    assert "| nothing connects |" not in report
+    right = sum(bool(one.candidates[0].right) for one in cases[:200])
+    assert f"| the best cut, with hindsight | {100 * right / 201:.1f} % | 100.0 % |" in report
+    assert "| edit-line | " in report
     assert "| total | " in report
     assert "<svg" in (tmp_path / "report.html").read_text()
     assert math.isfinite(estimate.whole.bias)

@@ -68,7 +68,7 @@ SURE = [
 @pytest.mark.parametrize(("marked", "written", "shown"), SURE)
 def test_what_is_sure_is_shown(marked, written, shown):
     left, right, start = split(marked)
-    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
+    sure = confident_part([written], left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
     assert (sure and sure.inserted.decode()) == shown
 
 
@@ -103,7 +103,7 @@ OPEN = [
 def test_what_is_not_sure_is_left_open(marked, written, shown):
     left, right, start = split(marked)
     limits = Limits(confidence=0.5, cursor_inside=True)
-    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY).part
+    sure = confident_part([written], left, right, start, ESTIMATE, limits, PYTHON_POLICY).part
     assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
     assert sure is None or ast.parse(left + sure.inserted + right)
 
@@ -111,7 +111,7 @@ def test_what_is_not_sure_is_left_open(marked, written, shown):
 @pytest.mark.parametrize(("marked", "written", "shown"), OPEN)
 def test_nothing_is_left_open_where_the_editor_cannot_put_the_cursor_there(marked, written, shown):
     left, right, start = split(marked)
-    sure = confident_part(written, left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
+    sure = confident_part([written], left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
     assert (sure and sure.text.decode()) == (shown[0] if shown and not shown[1] else None)
 
 
@@ -131,7 +131,7 @@ FAULTS = [
 def test_what_is_shown_is_asked_for_its_own_faults(marked, written, shown):
     left, right, start = split(f"from shop import total\n{marked}")
     limits = Limits(confidence=0.5, cursor_inside=True)
-    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY).part
+    sure = confident_part([written], left, right, start, ESTIMATE, limits, PYTHON_POLICY).part
     assert (sure and (sure.text.decode(), sure.closing.decode())) == shown
 
 
@@ -139,7 +139,7 @@ def test_nothing_is_sure_enough_for_a_confidence_that_nothing_reached():
     left, right, start = split("price = total = 1\nx = <|>\n")
     assert (
         confident_part(
-            middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.9), PYTHON_POLICY
+            [middle(*TOTAL)], left, right, start, ESTIMATE, Limits(confidence=0.9), PYTHON_POLICY
         ).part
         is None
     )
@@ -178,17 +178,52 @@ def test_a_text_with_a_fault_of_types_is_cut(sound, shown):
 
     limits, types = Limits(confidence=0.5), SimpleNamespace(last_sound=last_sound)
     whole = middle(*TOTAL)
-    sure = confident_part(whole, left, right, start, ESTIMATE, limits, PYTHON_POLICY, types=types).part
+    sure = confident_part([whole], left, right, start, ESTIMATE, limits, PYTHON_POLICY, types=types).part
     assert (sure and sure.inserted.decode()) == shown
     assert len(texts) == len(set(texts))
 
 
+AMONG = [
+    ([middle(*TOTAL), middle(("price", -2.0))], (), "total + price"),
+    ([middle(("total", -9.0)), middle(("price", -0.5))], (), "price"),
+    ([middle(*TOTAL), middle(("price", -2.0))], (b"total",), "price"),
+    ([middle(*TOTAL), middle(("price", -9.0))], (b"total + ",), "total"),
+    ([middle(*TOTAL), middle(("total", -0.1), (" - price", -0.2))], (b"total + ",), "total - price"),
+]
+
+
+@pytest.mark.parametrize(("written", "faulty", "shown"), AMONG)
+def test_the_best_of_several_texts_is_shown(written, faulty, shown):
+    """A text with a *faulty* beginning is wrong there."""
+    left, right, start = split("price = total = 1\nx = <|>\n")
+
+    def last_sound(text):
+        return next((len(part) - 1 for part in faulty if text.startswith(part)), None)
+
+    limits, types = Limits(confidence=0.5), SimpleNamespace(last_sound=last_sound)
+    sure = confident_part(written, left, right, start, ESTIMATE, limits, PYTHON_POLICY, types=types).part
+    assert sure is not None
+    assert sure.inserted.decode() == shown
+
+
+def test_all_texts_are_listed_where_they_are_wanted():
+    left, right, start = split("price = total = 1\nx = <|>\n")
+    types = SimpleNamespace(last_sound=lambda text: 8 if len(text) > 8 else None, fault_ends=list)
+    for explain, texts in [(False, []), (True, [("total", False), ("total + price", True)])]:
+        limits = Limits(confidence=0.5, explain=explain)
+        choices = confident_part(
+            [middle(*TOTAL)], left, right, start, ESTIMATE, limits, PYTHON_POLICY, types=types
+        ).choices
+        assert [(choice.text, choice.is_held) for choice in choices] == texts
+        assert all(choice.features["total"] < 0 for choice in choices)
+
+
 def test_the_likeliest_text_is_named_where_none_is_sure_enough():
     left, right, start = split("def f(total):\n    return <|>\n")
-    unsure = confident_part(middle(*TOTAL), left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
+    unsure = confident_part([middle(*TOTAL)], left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
     assert unsure.part is None
     assert unsure.guess == "total, 98 %"
-    nothing = confident_part(middle(), left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
+    nothing = confident_part([middle()], left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
     assert nothing.guess == ""
 
 
@@ -197,7 +232,7 @@ def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
     written = middle(("total", -0.1), (" + price + price", -4.2), stop="budget")
     for least, shown in [(0, b"total"), (6, b"total + price + price"), (30, None)]:
         sure = confident_part(
-            written, left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), PYTHON_POLICY
+            [written], left, right, start, ESTIMATE, Limits(confidence=0.5, min_length=least), PYTHON_POLICY
         ).part
         assert (sure and sure.text) == shown
 
@@ -205,7 +240,7 @@ def test_a_text_that_is_too_short_is_not_preferred_to_a_longer_one():
 def test_what_is_known_of_python_says_nothing_of_other_languages():
     left, right, start = split("total = 1\nx = <|>\n")
     sure = confident_part(
-        middle(*TOTAL), left, right, start, ESTIMATE, Limits(confidence=0.5), lua.editor
+        [middle(*TOTAL)], left, right, start, ESTIMATE, Limits(confidence=0.5), lua.editor
     ).part
     assert sure is not None
     assert sure.text == b"total + price"

@@ -88,6 +88,22 @@ def test_all_of_the_text_is_written_by_small_steps(text):
         assert abs(len(after) - len(before)) <= max(len(line) for line in [*text.split("\n"), "  pass"]) + 8
 
 
+@pytest.mark.parametrize(
+    ("left", "truth"),
+    [
+        ("import os", "\n\n\nclass Box:"),
+        ("    def area(self, factor=(1, 2)):", "\n        pass"),
+        ('print(names("."', ""),
+        ("return [\n            self.size * part", "\n            for part in factor"),
+        ("for part in factor\n        ]", ""),
+    ],
+)
+def test_above_the_bodies_the_placeholder_is_written(left, truth):
+    order = Order.of(SOURCE)
+    offset = SOURCE.index(left) + len(left)
+    assert order.truth(offset)[: order.stop(offset)] == truth
+
+
 def test_pauses_are_drawn_at_ends_of_words_and_lines(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "box.py").write_text(SOURCE)
@@ -100,7 +116,7 @@ def test_pauses_are_drawn_at_ends_of_words_and_lines(tmp_path):
     assert {place.kind for place in writing.places} == set(KINDS)
     for step in asked:
         place = step.place
-        assert place.truth == SOURCE.removesuffix("\n")[place.at :] or place.truth == SOURCE[place.at :]
+        assert step.left + place.truth[: place.stop] in {left for _, left, _ in Order.of(SOURCE).presses()}
         assert step.left.rpartition("\n")[2] == SOURCE[: place.at].rpartition("\n")[2]
         assert "\n" not in place.truth[: place.stop].strip()
     inner = next(step for step in asked if step.left.endswith("factor=("))
