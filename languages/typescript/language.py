@@ -43,7 +43,7 @@ START = "program"
 _ENCLOSURES = {"(": ")", "{": "}", "[": "]", "${": "}", "TEMPLATE_START": "TEMPLATE_END"}
 _TERMINALS: Mapping[str, str] = {COMMENT_END: LINE_END, "RESTRICTED_COMMENT": "RESTRICTED_END"}
 _LINE_ENDS = OptionalLineEnds(
-    LINE_END, "SAME_LINE", frozenset({LINE_END, "RESTRICTED_END", "TEXT", "ODD_TEXT", "${"})
+    LINE_END, "SAME_LINE", frozenset({LINE_END, "RESTRICTED_END", "HASHBANG", "TEXT", "ODD_TEXT", "${"})
 )
 
 

@@ -136,9 +136,7 @@ _FAMILIES: Mapping[str, Family] = {
     ),
     **dict.fromkeys((LINE_END, *LINE_ENDS.values()), "line end"),
 }
-_UNSEEN = frozenset(
-    {"HASHBANG", "WIDE_SPACE", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "ANGLE_SPACE", "ANGLE_COMMENT"}
-)
+_UNSEEN = frozenset({"WIDE_SPACE", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "ANGLE_SPACE", "ANGLE_COMMENT"})
 _SKIPPED = _UNSEEN - {"ANGLE_SPACE", "ANGLE_COMMENT"} | {"NL", "SPACE", "COMMENT", "BAD"}
 _BRACKETS = {"TEMPLATE_START", "TEMPLATE_END", "${"}
 
@@ -220,7 +218,7 @@ def _name() -> Rule:
 def _code(shape: str) -> tuple[Rule, ...]:
     """The lexemes of code in a *shape* (see `modes.py`).
 
-    First on a line `#!` starts a comment, though only the first line of a file may have one. There a slash
+    First on a line `#!` starts a comment, which the grammar allows in the first line of a file. There a slash
     divides before white space and before `=`, as in formatted code. Elsewhere it starts a regular expression,
     if that ends on the line.
     """

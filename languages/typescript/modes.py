@@ -61,7 +61,7 @@ _SHAPES = (
     dict.fromkeys(_OPERANDS, "operand")
     | dict.fromkeys(RESTRICTED, "restricted")
     | dict.fromkeys(_BREAKS, "line")
-    | {";": "line", ",": "line", ".": "dot", "?.": "dot"}
+    | {";": "line", ",": "line", "HASHBANG": "line", ".": "dot", "?.": "dot"}
     | {">": "angle", "ANGLE": "angle", "QUESTION_NUMBER": "operand"}
 )
 _MOST_OPEN = 100

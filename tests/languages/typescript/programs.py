@@ -27,6 +27,7 @@ WORDS = {
     "TEMPLATE_END": (b"`",),
     "ANGLE": (b">",),
     "ANGLE_EQUAL": (b"=",),
+    "HASHBANG": (b"#!node\n",),
     "LINE_END": (b"\n", b"\n\n  ", b" // remark\n", b"\r\n", b" /* over\nlines */ "),
 }
 GAPS = (b" ", b" ", b" ", b"\t", b" /* remark */ ", b"\xc2\xa0")
