@@ -174,7 +174,8 @@ class Training:
         parts = self.plan.parts
         losses = torch.zeros((), device=self._device)
         for _ in range(parts):
-            rows = next(batches).to(self._device, torch.int64, non_blocking=True)
+            # a copy that also converts would be converted first, and then be waited for
+            rows = next(batches).to(self._device, non_blocking=True).long()
             loss = self._loss(rows, pad) / parts
             torch.autograd.backward(loss)
             losses += loss.detach()

@@ -225,7 +225,7 @@ def write_pack(pack: Pack, folder: Path) -> int:
 
 
 def read_pack(folder: Path) -> Pack:
-    """Read a pack; takes about 12 seconds for 100 million tokens.
+    """Read a pack; takes some ten seconds for 100 million tokens.
 
     Raises:
         ModelError: a file is missing, or is not the one that the manifest describes.
