@@ -71,7 +71,8 @@ class Lab:
         self.root.mkdir(parents=True)
         for name, text in files.items():
             (self.root / name).write_text(text, encoding="utf-8")
-        own = {"jupyterlab-fimlsp": {"plugin": {"confidence": 0, "debounceMs": 0, **(settings or {})}}}
+        patient = {"confidence": 0, "debounceMs": 0, "deadlineMs": 60_000}
+        own = {"jupyterlab-fimlsp": {"plugin": {**patient, **(settings or {})}}}
         for package, plugins in {**QUIET, **own}.items():
             for plugin, values in plugins.items():
                 path = folder / "settings" / package / f"{plugin}.jupyterlab-settings"
