@@ -38,6 +38,7 @@ _ATTRIBUTE = re.compile(
     r"^[ \t]*//[ \t]*((?:NL|INDENT|DEDENT)_type|(?:OPEN|CLOSE)_PAREN_types|tab_len)[ \t]*=(.*)$",
     re.MULTILINE,
 )
+_SAMPLE = "* x"
 _FORM_FEED = 0x0C
 _JOINED_LINE = "\\\n"
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
@@ -127,6 +128,13 @@ def with_line_ends(
             f"The terminal {newline.name} ({files.location(newline.name)}) has to match line ends with any "
             f"white space after them, such as /(\\r?\\n[\\t ]*)+/."
         )
+    skipped = [re.compile(terminal.pattern.to_regexp()) for terminal in terminals if terminal.name in ignored]
+    for text in (f"{chr(sign) * times}{_SAMPLE}" for sign in range(0x21, 0x7F) for times in (1, 2)):
+        if pattern.fullmatch(f"{text}\n") and not any(one.fullmatch(text) for one in skipped):
+            raise GrammarError(
+                f"The terminal {newline.name} ({files.location(newline.name)}) matches {text!r} before a "
+                f"line end; define that as a terminal of its own, and %ignore it too."
+            )
     for terminal in terminals:
         pattern_text = terminal.pattern.to_regexp()
         is_apart = any(re.fullmatch(pattern_text, text) for text in (" ", _JOINED_LINE))

@@ -10,6 +10,7 @@ import os
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
     from fimlsp.languages.custom import choice as choice
+    from fimlsp.languages.custom import gbnf as gbnf
     from fimlsp.languages.custom import load_grammar as load_grammar
     from fimlsp.languages.custom import regular as regular
     from fimlsp.languages.json import json as json
@@ -37,6 +38,7 @@ __all__ = [
     "choice",
     "complete_many",
     "fill_bitmask",
+    "gbnf",
     "generate",
     "generate_many",
     "json",
@@ -57,6 +59,7 @@ _ORIGINS = {
     "choice": ("fimlsp.languages.custom", "choice"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "fill_bitmask": ("fimlsp.models.masked_logits", "fill_bitmask"),
+    "gbnf": ("fimlsp.languages.custom", "gbnf"),
     "generate": ("fimlsp.models.completion", "generate"),
     "generate_many": ("fimlsp.models.completion", "generate_many"),
     "json": ("fimlsp.languages.json", "json"),

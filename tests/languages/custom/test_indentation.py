@@ -94,6 +94,11 @@ REFUSED = [
         f"// NL_type = x(\nstart: item*\nitem: A _NL [_INDENT item+ _DEDENT]\n{USUAL}",
         "line 1: NL_type has to be a text",
     ),
+    (
+        "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\nA: /a/\nREMARK: /#[^\\n]*/\n"
+        "_NL: (/\\r?\\n[\\t ]*/ | REMARK)+\n%ignore / +/\n",
+        "The terminal _NL (bad.lark, line 5) matches '#* x' before a line end",
+    ),
 ]
 
 
