@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
 from lark import Lark
@@ -67,15 +66,21 @@ def endless(
     seed: int, _files: Sequence[Path] = (), *, most_symbols: int = 4, n_cuts: int = 6
 ) -> Iterator[Tally]:
     """Whole texts of each grammar, then middles in cuts of those that are valid."""
-    rng = random.Random(seed)
-    indented, in_context = indented_ones(rng), judged_grammars(seed, "contextual")
-    for of in chain.from_iterable(zip(judged_grammars(seed), in_context, strict=False)):
-        tally = of.walk(b"", b"", ALPHABET, most_symbols)
-        valid = of.accepted(b"", b"", ALPHABET, most_symbols)
-        for _ in range(n_cuts if valid else 0):
-            whole = rng.choice(valid[-40:]) + rng.choice((b"", rng.choice(valid)))
-            start = rng.randint(0, len(whole))
-            end = rng.randint(start, len(whole))
-            tally.include(of.walk(whole[:start], whole[end:], ALPHABET, most_symbols - 1))
-        yield tally
+    rng, other = random.Random(seed), random.Random(f"contextual {seed}")
+    indented = indented_ones(rng)
+    for of, in_context in zip(judged_grammars(seed), judged_grammars(seed, "contextual"), strict=False):
+        yield _cut(of, rng, most_symbols, n_cuts)
         yield next(indented)
+        yield _cut(in_context, other, most_symbols, n_cuts)
+
+
+def _cut(of: Judged, rng: random.Random, most_symbols: int, n_cuts: int) -> Tally:
+    """Whole texts of a grammar, then middles in cuts of valid ones."""
+    tally = of.walk(b"", b"", ALPHABET, most_symbols)
+    valid = of.accepted(b"", b"", ALPHABET, most_symbols)
+    for _ in range(n_cuts if valid else 0):
+        whole = rng.choice(valid[-40:]) + rng.choice((b"", rng.choice(valid)))
+        start = rng.randint(0, len(whole))
+        end = rng.randint(start, len(whole))
+        tally.include(of.walk(whole[:start], whole[end:], ALPHABET, most_symbols - 1))
+    return tally
