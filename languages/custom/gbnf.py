@@ -1,7 +1,7 @@
 """Grammars in GBNF, the notation of llama.cpp, as languages.
 
-GBNF has no lexer: its rules derive characters. So each character is a lexeme, and characters that no rule
-tells apart are of one kind. Nothing is ignored, and nothing needs to be separated.
+GBNF has no lexer: its rules derive characters. So each character is a lexeme, and characters that occur
+in the same sets are of one kind. Nothing is ignored, and nothing needs to be separated.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _holds(ranges: tuple[Range, ...], character: int) -> bool:
 
 
 def _kinds(sets: set[tuple[Range, ...]]) -> list[tuple[Range, ...]]:
-    """The characters of *sets* in as few disjoint sets as tell them apart."""
+    """The characters of *sets* as disjoint sets, of characters that occur in the same ones."""
     edges = sorted({edge for ranges in sets for low, high in ranges for edge in (low, high + 1)})
     in_order = sorted(sets)
     members: dict[tuple[bool, ...], list[Range]] = {}

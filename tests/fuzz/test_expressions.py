@@ -22,6 +22,7 @@ SAMPLES = {
     "languages/custom/indentation.py": {
         "newline": {"newline": SimpleNamespace(pattern=NEWLINE)},
         "pattern_text": {"pattern_text": NEWLINE.to_regexp()},
+        "terminal": {"terminal": SimpleNamespace(pattern=NEWLINE)},
     },
     "languages/custom/language.py": {
         "b'|'": {
