@@ -124,6 +124,7 @@ class Lab:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                cwd=self.folder,  # jupyter-collaboration keeps a database there
                 env={**os.environ, **{name: str(self.folder / place) for name, place in places.items()}},
             )
         block_until(self.listens, self.log)
