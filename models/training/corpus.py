@@ -133,8 +133,13 @@ def _size(path: Path) -> int:
         return 0
 
 
-def repeated_files(files: Sequence[SourceFile]) -> Iterator[SourceFile]:
-    """The files to learn from that repeat held-out packages, as forks of them do."""
+def repeated_files(
+    files: Sequence[SourceFile], most: float = REPEATED_MAX, fewest: int = 1
+) -> Iterator[SourceFile]:
+    """The files to learn from that repeat held-out packages, as forks of them do.
+
+    Of at least *fewest* distinctive lines they share more than the part *most* with these packages.
+    """
     packages: dict[str, set[str]] = {}
     for file in files:
         if file.split == "ood":
@@ -143,7 +148,7 @@ def repeated_files(files: Sequence[SourceFile]) -> Iterator[SourceFile]:
     held_out = {line for line, count in owners.items() if count < COMMON_FROM}
     for file in files:
         lines = _distinctive_lines(file.text) if file.split == "train" and held_out else frozenset[str]()
-        if len(lines & held_out) > REPEATED_MAX * len(lines):
+        if len(lines) >= fewest and len(lines & held_out) > most * len(lines):
             yield file
 
 

@@ -43,6 +43,13 @@ XZ: list[dict[str, int]] = [
 ]
 """Two bytes a token: the literal coder knows which of them it codes."""
 
+COPIED, COPIED_LINES = 0.5, 4
+"""The part of at least so many distinctive lines from which on a file of a pack is a copy.
+
+A pack has a part of the held-out packages alone. So fewer lines are known to be common property than when it
+was made, and small files without a fault share one or two.
+"""
+
 DIFFERING_ROWS_MAX = 4000
 """Rows between the common start and end of two releases of a file, above which it gives no edit."""
 
@@ -268,5 +275,5 @@ def faults_of(pack: Pack) -> Iterator[str]:
         if not is_permissive(source["licence"]):
             yield f"The licence of {source['name']} is not known to be permissive: {source['licence']}."
     files = [file for split in ("train", "val", "ood") for file in pack.files(split)]
-    for file in repeated_files(files):
+    for file in repeated_files(files, COPIED, COPIED_LINES):
         yield f"{file.name} repeats held-out packages."

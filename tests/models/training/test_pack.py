@@ -284,9 +284,11 @@ def test_a_pack_is_made_to_fit_and_checked(index):
 
 
 def test_a_check_finds_copies_and_tokens_of_another_tokenizer():
+    shared = of_package("kept", TEXTS[0]).splitlines(keepends=True)
     files = [
         SourceFile("kept", "kept/a.py", of_package("kept", TEXTS[0]), "ood"),
         SourceFile("one", "one/copy.py", of_package("kept", TEXTS[0]), "train"),
+        SourceFile("one", "one/line.py", max(shared, key=len), "train"),
     ]
     pack = make_pack(TOKENIZER, files, {}, {})
     assert list(faults_of(pack)) == ["one/copy.py repeats held-out packages."]
