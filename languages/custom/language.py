@@ -20,7 +20,7 @@ from fimlsp.languages.custom.lexemes import REJECTED, terminal_of
 from fimlsp.languages.suggested_lines import LinesPolicy
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.lexical_spec import LexicalSpec
-from fimlsp.lexing.nesting import CODE, ModeStack
+from fimlsp.lexing.nesting import ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
 from fimlsp.quotient.language.contract import Language, OpenModes, TextAfterCursor
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
@@ -194,8 +194,8 @@ _WORD = re.compile(r"[^\W\d]\w*\Z")
 def policy_of(name: str, dfa: Dfa, ignored: Collection[str], literals: Mapping[str, str]) -> LinesPolicy:
     """The policy of the language *name* with the lexemes of *dfa* and these *ignored* kinds."""
     known = (*_LINE_COMMENTS, *_BRACKETED_COMMENTS)
-    comments = [comment for comment in known if _kind(dfa, _sample(comment)) in ignored]
-    quotes = [quote for quote in _QUOTES if _kind(dfa, b"%c(%c" % (quote, quote)) not in (None, *ignored)]
+    comments = [comment for comment in known if not _kinds(dfa, _sample(comment)).isdisjoint(ignored)]
+    quotes = [quote for quote in _QUOTES if not _kinds(dfa, b"%c(%c" % (quote, quote)).issubset(ignored)]
     bracketed = [rb"%b.*?(?:%b|\Z)" % _escaped(comment) for comment in comments if comment.end]
     to_line_end = [rb"%b[^\n]*" % _escaped(comment)[0] for comment in comments if not comment.end]
     strings = [rb"%c(?:\\.|[^%c\\\n])*%c?" % (quote, quote, quote) for quote in quotes]
@@ -218,7 +218,7 @@ def _escaped(comment: Comment) -> tuple[bytes, bytes]:
     return re.escape(comment.begin.encode()), re.escape(comment.end.encode())
 
 
-def _kind(dfa: Dfa, text: bytes) -> str | None:
-    """The kind of the lexeme that *text* is as a whole; None if it is not a lexeme."""
-    kind = dfa.accepts[dfa.run(dfa.starts[CODE], text)]
-    return dfa.kinds[kind] if kind >= 0 else None
+def _kinds(dfa: Dfa, text: bytes) -> set[str]:
+    """The kinds of the lexemes that *text* is as a whole, in each mode of the lexer."""
+    found = (dfa.accepts[dfa.run(start, text)] for start in dfa.starts.values())
+    return {dfa.kinds[kind] for kind in found if kind >= 0}

@@ -118,3 +118,23 @@ def test_edits_of_a_text_with_places_lead_to_the_same_as_reading_it_anew():
         assert (one and one.complete) == (other and other.complete), document.data
         if len(document.data) > 100:
             document.edit(0, len(document.data), text)
+
+
+COMMENTED = r"""
+start: (key value)*
+key: KEY "="
+value: VALUE ";"
+KEY: /[a-z]+/
+VALUE: /[^;#]+/
+COMMENT: /#[^\n]*/
+%ignore COMMENT
+"""
+
+
+@pytest.mark.parametrize(
+    "grammar", [COMMENTED.replace("/[^;#]+/", "/[0-9]+/"), f'// lexer = "contextual"\n{COMMENTED}']
+)
+def test_an_editor_knows_the_comments_also_of_a_lexer_with_several_modes(grammar):
+    comment = load_grammar(text=grammar).editor.comment
+    assert comment is not None
+    assert comment.begin == "#"

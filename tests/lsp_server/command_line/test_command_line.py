@@ -46,7 +46,7 @@ REFUSED = [
     (["complete", "{file}", "--at", "1:1", "--max-tokens", "0"], "range"),
     (["complete", "{file}", "--at", "1:1", "--python-version", "2.7"], "is not one of 3.8, 3.9"),
     (["verify", "--python-version", "4"], "is not one of 3.8, 3.9"),
-    (["train", "--minutes", "none"], "is not a valid float"),
+    (["train", "run", "--minutes", "none"], "is not a valid float"),
     (["train", "--help"], "Usage: command-line train"),
     (["unknown"], "No such command"),
 ]

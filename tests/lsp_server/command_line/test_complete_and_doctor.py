@@ -60,7 +60,7 @@ REFUSED = {
     "--threads=-1": "threads must be 0 to 1024",
     "--device=gpu": 'device must be "auto", "cpu"',
     "--precision=8": 'precision must be "auto", "float32"',
-    "--family=GPT": "Unknown family GPT for bundled; the known ones are fimlsp, SantaCoder",
+    "--family=GPT": "Unknown family GPT for bundled; the known ones are fimlsp with files, fimlsp",
     "--model=nothing": "nothing'. Give a folder",
     "--model=a/b --revision=v1": "a/b at v1: it is not on this machine",
     "--family=StarCoder": "bundled is not a StarCoder model",
