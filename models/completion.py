@@ -77,47 +77,60 @@ def complete_many(
     Raises:
         ModelError: `settings.tokens` do not fit into the model's context.
     """
-    started, given = monotonic(), settings
-    settings = _settings_before(right, settings)
     unread = unread_part(model.vocabulary, left) if model.heals else b""
-    read = left[: len(left) - len(unread)]
-    prompt = build_prompt(
-        model.vocabulary,
-        model.fim,
-        model.context,
-        read,
-        right,
-        settings.tokens,
-        neighbours,
-        path,
-        comment,
-        steady=settings.stop_rule == "first",
-        most_tokens=model.prompt_tokens,
-    )
-    expected_tokens = [ExpectedTextTokens(model.vocabulary, left, unread, texts) for texts in expected]
-    network = network_at(model, read, right, elsewhere, expected_tokens)
-    state, settings = _healed(unread, start, settings)
-    if settings.candidates == settings.beams == 1:
-        middles: tuple[Middle, ...] = (decode_middle(network, prompt, state, settings, should_stop),)
-    else:
-        middles = decode_many(network, prompt, state, settings, should_stop)
+    around = _Around(left, right, neighbours, path, comment, elsewhere, expected)
+    started = monotonic()
+    middles = around.written(model, start, settings, should_stop, unread)
     if middles[0].stop_reason == "dead_end" and len(middles[0].decoded) < len(unread):
-        seconds = given.seconds and max(0.0, given.seconds - (monotonic() - started))
-        return complete_many(
-            replace(model, heals=False),
-            left,
-            right,
-            start,
-            replace(given, seconds=seconds),
-            should_stop,
-            neighbours=neighbours,
-            path=path,
-            comment=comment,
-            elsewhere=elsewhere,
-            expected=expected,
-        )
+        unread = b""
+        seconds = settings.seconds and max(0.0, settings.seconds - (monotonic() - started))
+        middles = around.written(model, start, replace(settings, seconds=seconds), should_stop, unread)
     best, *others = (middle.without_prefix(unread) for middle in middles)
     return best, *(middle for middle in others if not unread or middle.text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """All that a model reads at a cursor; see `complete_many`."""
+
+    left: bytes
+    right: bytes
+    neighbours: Sequence[Neighbour]
+    path: str | None
+    comment: Comment | None
+    elsewhere: MatchSource | None
+    expected: Sequence[ExpectedTexts]
+
+    def written(
+        self,
+        model: FimModel,
+        start: State,
+        settings: DecodeSettings,
+        should_stop: Callable[[], bool],
+        unread: bytes,
+    ) -> tuple[Middle, ...]:
+        """The middles that *model* writes, with *unread*, the end of the left side, before each of them."""
+        settings = _settings_before(self.right, settings)
+        read = self.left[: len(self.left) - len(unread)]
+        prompt = build_prompt(
+            model.vocabulary,
+            model.fim,
+            model.context,
+            read,
+            self.right,
+            settings.tokens,
+            self.neighbours,
+            self.path,
+            self.comment,
+            steady=settings.stop_rule == "first",
+            most_tokens=model.prompt_tokens,
+        )
+        expected = [ExpectedTextTokens(model.vocabulary, self.left, unread, texts) for texts in self.expected]
+        network = network_at(model, read, self.right, self.elsewhere, expected)
+        state, settings = _healed(unread, start, settings)
+        if settings.candidates == settings.beams == 1:
+            return (decode_middle(network, prompt, state, settings, should_stop),)
+        return decode_many(network, prompt, state, settings, should_stop)
 
 
 def network_at(

@@ -1,12 +1,14 @@
-"""Judges given middles, in a form that other programs can compare."""
+"""Judges given middles, in a form that other programs can compare, and finds the first fault of a text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from time import perf_counter
+from typing import NamedTuple
 
 from fimlsp.quotient.engine import Document, Engine
-from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.protocol import State, by_grammar
 
 
 def verify_case(engine: Engine, case: Mapping[str, object]) -> dict[str, object]:
@@ -90,6 +92,51 @@ def shortest_text(start: State, viable: bytes) -> str:
     state = start.feed(whole)
     assert state is not None, "a prefix of a viable middle is viable"
     return state.shortest_completion.decode()
+
+
+class Refusal(NamedTuple):
+    """The first byte of a text with which no valid text starts.
+
+    `offset` counts bytes. `line` and `column` count from 1, the column in characters. At the end of the text
+    more is missing. `refused` is the rest of the line from that byte on. `expected` are the terminals that
+    may come instead, in the order of the grammar.
+    """
+
+    offset: int
+    line: int
+    column: int
+    refused: str
+    expected: tuple[str, ...]
+
+    def __str__(self) -> str:
+        here = f"`{self.refused}`" if self.refused else "the end"
+        return f"line {self.line}, column {self.column}: {here} instead of {' '.join(self.expected)}"
+
+
+def first_refusal(engine: Engine, text: bytes) -> Refusal | None:
+    """The first refusal in *text*, a whole file; None if it is valid. Feeds about twice its length."""
+    start = engine.document(b"").middle_at_bytes(0, 0, relax=False).start
+    whole = start and start.feed(text)
+    if whole is not None and whole.complete:
+        return None
+    offset = len(text) if whole is not None else longest_viable(start, text) if start else 0
+    reached = start and start.feed(text[:offset])
+    before = text[:offset].decode("utf-8", "ignore")
+    refused = text[len(before.encode()) :].partition(b"\n")[0].strip().decode("utf-8", "replace")
+    column = len(before) - before.rfind("\n")
+    expected = () if reached is None else _expected(engine, reached)
+    return Refusal(offset, before.count("\n") + 1, column, refused, expected)
+
+
+def _expected(engine: Engine, state: State) -> tuple[str, ...]:
+    """The terminals that may follow in *state*, or continue or replace a lexeme that is not whole there."""
+    state = by_grammar(state)
+    if not isinstance(state, GrammarState):
+        return ()
+    step = None if state.lexer.leftover else state.lexer.finish()
+    chart = (step and state.scanned(step.symbols)) or state.chart
+    grammar = engine.tables.grammar
+    return tuple(map(grammar.name, filter(chart.expects, sorted(engine.tables.kinds_of))))
 
 
 def _field(case: Mapping[str, object], name: str) -> bytes:

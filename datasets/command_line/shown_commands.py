@@ -6,8 +6,8 @@ model's suggestions are right to places of writing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,8 +43,22 @@ from fimlsp.models.loading import load_model
 
 INTERRUPTED = 130
 
+NO_CODE = "Cannot draw cursors: the folders have no code that is written."
+
 RECORDING = "recording.jsonl"
 """The file of a calibration with the texts at each place."""
+
+
+@contextmanager
+def _plain_end(console: Console) -> Iterator[None]:
+    """Turn errors into a sentence, and an interruption into a hint on *console*."""
+    try:
+        yield
+    except (EditorError, ModelError, RunFolderError, SourceError, ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        console.print("interrupted; the same command continues.")
+        raise SystemExit(INTERRUPTED) from None
 
 
 def judge_server(
@@ -57,7 +71,7 @@ def judge_server(
         RunFolderError: *out* holds another run.
     """
     console = Console(stderr=True)
-    try:
+    with _plain_end(console):
         cursors = list(draw_cursors(read_files(folders), n, seed))
         if not cursors:
             raise click.ClickException("Cannot draw cursors: the folders have no Python files.")
@@ -72,11 +86,6 @@ def judge_server(
             )
             RunFolder(out).claim(plan, About.this_process())
             _ask_at_cursors(editor, cursors, out, console)
-    except (EditorError, SourceError) as error:
-        raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        console.print("interrupted; the same command continues.")
-        raise SystemExit(INTERRUPTED) from None
     report_of_holes.write_report([read_run_of_holes(out)], out)
     console.print(f"wrote {out / 'report.md'}, {out / 'report.html'} and {out / 'examples.md'}")
 
@@ -116,18 +125,12 @@ def judge_writing(
         RunFolderError: *out* holds another run.
     """
     console = Console(stderr=True)
-    try:
-        with ExitStack() as stack:
-            roots = [Path(stack.enter_context(TemporaryDirectory())) for _ in typing]
-            projects = _projects(edits, typing, roots, n, seed)
-            if not projects:
-                raise click.ClickException("Cannot draw cursors: the folders have no code that is written.")
-            _ask_with_progress(projects, edits, typing, out, seed, options, console)
-    except (EditorError, SourceError) as error:
-        raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        console.print("interrupted; the same command continues.")
-        raise SystemExit(INTERRUPTED) from None
+    with _plain_end(console), ExitStack() as stack:
+        roots = [Path(stack.enter_context(TemporaryDirectory())) for _ in typing]
+        projects = _projects(edits, typing, roots, n, seed)
+        if not projects:
+            raise click.ClickException(NO_CODE)
+        _ask_with_progress(projects, edits, typing, out, seed, options, console)
     report_of_writing.write_report([read_run(out)], out)
     console.print(f"wrote {out / 'report.md'}, {out / 'report.html'} and {out / 'examples.md'}")
 
@@ -269,7 +272,7 @@ def calibrate(
         model=model or "bundled",
         fimlsp=__version__,
     )
-    try:
+    with _plain_end(Console(stderr=True)):
         RunFolder(out).claim(plan)
         chosen = model and find_on_command_line(model)
         options = {
@@ -279,15 +282,16 @@ def calibrate(
         }
         with ExitStack() as stack:
             roots = [Path(stack.enter_context(TemporaryDirectory())) for _ in typing]
-            recorded = record_places(new_code(edits, typing, roots, cursors, seed), out / RECORDING, options)
+            projects = new_code(edits, typing, roots, cursors, seed)
+            if not projects:
+                raise click.ClickException(NO_CODE)
+            recorded = record_places(projects, out / RECORDING, options)
         estimate = fit(recorded)
         path = estimate.save(out)
         write_calibration_report(estimate, recorded, plan, out)
         click.echo(path)
         if install:
             click.echo(estimate.save(load_model(chosen or None, device=device).estimates))
-    except (EditorError, ModelError, RunFolderError, SourceError, ValueError, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 def record_places(projects: Sequence[Project], path: Path, options: Mapping[str, object]) -> list[Recorded]:

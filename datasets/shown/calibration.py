@@ -84,7 +84,9 @@ def _regression(cases: Sequence[tuple[Mapping[str, float], bool]]) -> Regression
     """The regression that fits *cases* best; each is the features of a text, and True if it is right."""
     right = np.array([is_right for _, is_right in cases], dtype=float)
     if not 0 < right.sum() < len(right):
-        raise ValueError("too few cursors: no text is right, or every text is")
+        raise ValueError(
+            "Cannot fit an estimate: no text is right, or every text is. Use more --cursors or more code."
+        )
     names = list(cases[0][0])
     values = np.array([[features[name] for name in names] for features, _ in cases])
     mean, scale = values.mean(0), values.std(0)

@@ -115,8 +115,9 @@ class Editor:
         self.notify("initialized", {})
         while self._status["state"] == "loading":
             self._read(PATIENCE_S)
+        self._problem = self._status.get("reason")
         if self._status["state"] != "idle":
-            raise EditorError(f"The server has no model: {self._status.get('reason')}")
+            raise EditorError(f"The server has no model: {self._problem}")
 
     def __enter__(self) -> Editor:
         return self
@@ -142,6 +143,11 @@ class Editor:
     def model(self) -> str:
         """The short name of the server's model."""
         return str(self._status.get("model"))
+
+    @property
+    def problem(self) -> str | None:
+        """The reason why the server has another model than its options name; None if it has that one."""
+        return self._problem
 
     def suggestion(self, path: Path, left: str, right: str) -> Reply:
         """The answer to typing between *left* and *right*, which together are the text of the file at *path*.

@@ -14,7 +14,7 @@ from typing import Any
 
 from fimlsp.datasets.runs.plan import Plan
 from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
-from fimlsp.datasets.shown.editor import Editor, Reply
+from fimlsp.datasets.shown.editor import Editor, EditorError, Reply
 from fimlsp.datasets.shown.writing.answers import verdict_on
 from fimlsp.datasets.shown.writing.places import Place, Project, Step, Writing
 from fimlsp.datasets.shown.writing.run import write_project
@@ -102,13 +102,18 @@ def record_project(editor: Editor, project: Project, path: Path, report: Callabl
     is called after each new place.
 
     Raises:
-        EditorError: the server has ended; the places so far are saved.
+        EditorError: the server has ended, or has another model than its options name. The places so far are
+            saved.
         RunFolderError: the file is damaged.
     """
-    done = {recorded.case for recorded in read_recording(path)}
+    if editor.problem is not None:
+        raise EditorError(f"Cannot calibrate: {editor.problem}")
+    model, done = editor.model, {recorded.case for recorded in read_recording(path)}
     with path.open("a", encoding="utf-8") as file:
 
         def save(_: Writing, step: Step, place: Place, reply: Reply) -> None:
+            if editor.model != model:
+                raise EditorError(f"Cannot go on: the server has {editor.model} instead of {model}.")
             sound = [choice for choice in reply.choices if not choice["is_held"]]
             candidates = [Candidate.of(choice, place, step) for choice in sound]
             recorded = Recorded(place.case, place.kind, project.folder.name, candidates)

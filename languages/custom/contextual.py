@@ -56,7 +56,7 @@ def lexer_modes(
     """
     analyzer = LALR_Analyzer(ParserConf(list(rules), {}, [start]))
     try:
-        analyzer.compute_lalr()  # type: ignore[no-untyped-call]
+        analyzer.compute_lalr()  # type: ignore[no-untyped-call]  # Lark has no annotation there
     except LarkGrammarError as error:
         reason = str(error).strip().splitlines()[0].rstrip(":")
         raise GrammarError(

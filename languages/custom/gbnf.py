@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from fimlsp.languages.custom.patterns import ascending
 from fimlsp.languages.custom.rules import NoSentenceError, Rules, TooManyProductionsError, to_grammar
 from fimlsp.lexing.automata.dfa import Dfa, Rule, Terminals, compile_terminals
 from fimlsp.lexing.automata.regex import Range, code_points
@@ -274,14 +275,4 @@ def _ranges(text: str) -> tuple[Range, ...]:
         else:
             ranges.append((low, low))
             at += 1
-    merged: list[Range] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = merged[-1][0], max(high, merged[-1][1])
-        else:
-            merged.append((low, high))
-    if not negative:
-        return tuple(merged)
-    edges = [-1, *(edge for one in merged for edge in one), _LAST + 1]
-    gaps = zip(edges[::2], edges[1::2], strict=True)
-    return tuple((low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
+    return ascending(ranges, is_negated=negative)

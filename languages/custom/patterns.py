@@ -234,17 +234,22 @@ def _listed(items: Operand) -> tuple[Range, ...] | None:
             ranges.append(operand)
         elif code is not sre.NEGATE:
             return None
+    return ascending(ranges, is_negated=bool(items) and items[0][0] is sre.NEGATE)
+
+
+def ascending(ranges: Iterable[Range], *, is_negated: bool) -> tuple[Range, ...]:
+    """The characters of *ranges*, or all others, as ascending ranges with gaps between them."""
     merged: list[Range] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
             merged[-1] = merged[-1][0], max(high, merged[-1][1])
         else:
             merged.append((low, high))
-    if items and items[0][0] is sre.NEGATE:
-        edges = [-1, *(edge for low, high in merged for edge in (low, high)), _LAST + 1]
-        gaps = zip(edges[::2], edges[1::2], strict=True)
-        return tuple((low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
-    return tuple(merged)
+    if not is_negated:
+        return tuple(merged)
+    edges = [-1, *(edge for one in merged for edge in one), _LAST + 1]
+    gaps = zip(edges[::2], edges[1::2], strict=True)
+    return tuple((low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
 
 
 __all__ = ["PatternCompiler", "PatternError", "ProgramTooLargeError"]

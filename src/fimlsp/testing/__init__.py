@@ -4,12 +4,12 @@
 their mutants, completions, two unrelated sides. `command` runs as many cases as time allows.
 """
 
+from fimlsp.quotient.verification import Refusal, first_refusal
 from fimlsp.testing.case_files import Case, cases, read_cases
 from fimlsp.testing.checking import COMPLETE, DEAD, VIABLE, Fault, Judged, Tally, fed, total, verdict
 from fimlsp.testing.command import command
 from fimlsp.testing.edited import grows, type_a_line
 from fimlsp.testing.programs import endless, lexemes
-from fimlsp.testing.refusal import Refusal, first_refusal
 
 __all__ = [
     "COMPLETE",

@@ -143,6 +143,23 @@ def test_an_estimate_for_a_file_and_a_server_is_kept_in_the_cache(folder, monkey
     assert len([*(folder / "cache").rglob("acceptance.json")]) == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Give --edits OLD NEW or --typing FOLDER"),
+        (("--typing", "empty"), "no code that is written"),
+        (("--typing", "src", "--model", "broken.gguf"), "Cannot calibrate: "),
+    ],
+)
+def test_nothing_is_fitted_to_no_code_or_to_another_model(folder, arguments, message):
+    (folder / "empty").mkdir()
+    (folder / "broken.gguf").write_bytes(b"GGUF, but no model")
+    done = call(calibrate, *arguments, "--out", "out")
+    assert done.exit_code in (1, 2)
+    assert message in done.output
+    assert not (folder / "out" / "acceptance.json").exists()
+
+
 def test_an_estimate_is_fitted_and_a_second_run_adds_nothing(folder):
     command = ("--typing", "src", "--out", "out", "--cursors", 30)
     done = call(calibrate, *command)
