@@ -78,7 +78,7 @@ def in_blocks(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     groups = heads // n_keys
     rows = (query * size**-0.5).view(batch, n_keys, groups, length, size).transpose(2, 3).flatten(0, 1)
     key, value = key.flatten(0, 1).transpose(1, 2), value.flatten(0, 1)
-    mixed = list[Tensor]()
+    mixed: list[Tensor] = []  # `list[Tensor]()` would end the compiled graph here
     for begin in range(0, length, QUERY_BLOCK):
         end = min(begin + QUERY_BLOCK, length)
         scores = rows[:, begin:end].flatten(1, 2) @ key[:, :, :end]
