@@ -77,7 +77,7 @@ class FimModel:
         acceptance: estimates the probability that its text is right.
         estimates: the folder of its own estimate, where `fimlsp calibrate` puts one.
         prompt_tokens: maximum number of tokens around the cursor that it reads; None: as many as fit.
-        heals: True if a word that ends at a cursor is written anew (see `healing.py`). This needs
+        heals: True if a word or space that ends at a cursor is written anew (see `healing.py`). This needs
             probabilities, which some servers do not report.
         chat: the template of its conversations; None: it has none.
     """

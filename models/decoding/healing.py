@@ -1,8 +1,9 @@
 """Token healing: a text that ends within a word is read up to that word, and the word is written anew.
 
 A tokenizer would have split the whole word differently, so models rarely saw a word continue after such
-tokens. The text itself stays: the continuation must start with the unread part, the *prefix*. Its probability
-is its share among all continuations that do (`benchmarks/models/healing.py`).
+tokens. A space before a word is a part of its token as well: after `x = ` a model would expect digits alone,
+as these are tokens without a space. The text itself stays: the continuation must start with the unread part,
+the *prefix*. Its probability is its share among all continuations that do (`benchmarks/models/healing.py`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ _IN_WORD = re.compile(rb"[\w\x80-\xff]\Z")
 
 
 def unread_part(tokens: Tokens, text: bytes) -> bytes:
-    """The tokens of the word at the end of *text*, at most eight; empty if *text* ends with no word."""
-    if not _IN_WORD.search(text[-1:]):
+    """The tokens of the word at the end of *text*, at most eight, or one space; else nothing."""
+    if text[-1:] != b" " and not _IN_WORD.search(text[-1:]):
         return b""
     ids = tokens.encode(text[-_TOKENISED_BYTES:].decode(errors="ignore"))
     texts = [tokens.token_bytes[token] or b"" for token in ids[-_TOKENS_MAX:]]
+    if text[-1:] == b" ":
+        return b" " if texts[-1:] == [b" "] and text[-2:].strip() else b""
     first = len(texts) - 1
     while first > 0 and _WORD_BEGINS.match(texts[first]) and _IN_WORD.search(texts[first - 1]):
         first -= 1

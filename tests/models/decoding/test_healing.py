@@ -151,14 +151,20 @@ def vocabulary(*texts):
         (["x", ".", "hei", "gh"], "x.heigh", "heigh"),
         (["x", ".", "_", "a"], "x._a_a", "_a_a"),
         (["x", ".", "a"], "x.aaaaaaaaaaa", "aaaaaaaa"),
-        (["x", " =", " "], "x = ", ""),
+        (["x", " =", " "], "x = ", " "),
+        (["f", "(", "a", ",", " "], "f(a, ", " "),
+        (["x", " =", "  "], "x =  ", ""),
+        (["x", " =", " "], "x =  ", ""),
+        (["x", "\n", " "], "x\n ", ""),
+        (["x", " = "], "x = ", ""),
+        ([" "], " ", ""),
         (["x", "(", "a"], "xa(", ""),
         (["x", " =", " gr", "ö", "ß"], "x = größ", " größ"),
         (["\nx", "a"], "\nxa", ""),
         (["a"], "", ""),
     ],
 )
-def test_a_word_is_begun_again_from_its_first_token(tokens, text, part):
+def test_a_word_is_begun_again_from_its_first_token_and_a_space_with_its_word(tokens, text, part):
     assert unread_part(vocabulary(*tokens), text.encode()) == part.encode()
 
 
