@@ -1,8 +1,9 @@
 """The messages between the server and its worker process.
 
 The server sends a `Request`, with offsets in bytes. The worker sends `Loading`, `Ready`, `NotReady`,
-`Working`, and exactly one `Answer` for every `Complete` and `AwaitNames`. A message is a pickled dataclass;
-the pickle marks its own end. Both ends are the same program, so pickle is safe, and it keeps bytes as bytes.
+`Working`, `Reading`, `Read`, and exactly one `Answer` for every `Complete` and `AwaitNames`. A message is a
+pickled dataclass; the pickle marks its own end. Both ends are the same program, so pickle is safe, and it
+keeps bytes as bytes.
 """
 
 from __future__ import annotations
@@ -163,6 +164,19 @@ class Complete:
 
 
 @dataclass(frozen=True, slots=True)
+class Rest:
+    """The cursor rests at byte *offset* of *version* of the document; a request with *limits* may follow.
+
+    A slow model reads the text around it until then.
+    """
+
+    document: DocumentId
+    version: int
+    offset: int
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
 class AwaitNames:
     """Requests an empty answer as soon as all names are looked up."""
 
@@ -190,6 +204,21 @@ class Working:
 
     So the server knows the document if the process hangs or dies.
     """
+
+    document: DocumentId
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The model has been reading the text of *document* for a while; *percent* is read, 0 if unknown."""
+
+    document: DocumentId
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The model does not read the text of *document* any more, or all work for a `later` answer is done."""
 
     document: DocumentId
 
@@ -286,8 +315,8 @@ class Answer:
     ms: float
 
 
-Request = Load | Workspace | Open | Edit | Close | Arrange | Complete | AwaitNames | Cancel | Leave
-Report = Working | Loading | Ready | NotReady | Answer
+Request = Load | Workspace | Open | Edit | Close | Arrange | Complete | Rest | AwaitNames | Cancel | Leave
+Report = Working | Loading | Ready | NotReady | Reading | Read | Answer
 
 
 def read_request(stream: IO[bytes]) -> Request | None:

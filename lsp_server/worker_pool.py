@@ -23,6 +23,8 @@ from fimlsp.lsp_server.messages import (
     Load,
     Loading,
     NotReady,
+    Read,
+    Reading,
     Ready,
     Report,
     Working,
@@ -47,6 +49,9 @@ class Client(Protocol):
 
     def worker_reported(self, report: Loading | Ready | NotReady) -> None:
         """Progress or end of loading the model."""
+
+    def worker_reads(self, report: Reading | Read) -> None:
+        """The model reads the text of a document, or does not any more."""
 
     def worker_ended(self, reason: str, uri: str | None) -> None:
         """The process died; a new one will be started. The client's document *uri* is at fault, if given."""
@@ -217,6 +222,11 @@ class _SharedWorker:
             return
         if isinstance(report, Working):
             self._document = report.document
+            return
+        if isinstance(report, Reading | Read):
+            for handle in [*self.handles]:
+                if handle.number == report.document.client:
+                    handle.client.worker_reads(report)
             return
         self.state = report
         for handle in [*self.handles]:

@@ -23,6 +23,7 @@ from fimlsp.models.networks.mixing import ExpectedTextTokens
 from fimlsp.models.prompts.prompt import (
     HASH,
     Neighbour,
+    Prompt,
     build_continuation,
     build_prompt,
     first_bytes,
@@ -111,12 +112,21 @@ class _Around:
     ) -> tuple[Middle, ...]:
         """The middles that *model* writes, with *unread*, the end of the left side, before each of them."""
         settings = _settings_before(self.right, settings)
-        read = self.left[: len(self.left) - len(unread)]
-        prompt = build_prompt(
+        read, prompt = self._before(unread), self.prompt(model, settings, unread)
+        expected = [ExpectedTextTokens(model.vocabulary, self.left, unread, texts) for texts in self.expected]
+        network = network_at(model, read, self.right, self.elsewhere, expected)
+        state, settings = _healed(unread, start, settings)
+        if settings.candidates == settings.beams == 1:
+            return (decode_middle(network, prompt, state, settings, should_stop),)
+        return decode_many(network, prompt, state, settings, should_stop)
+
+    def prompt(self, model: FimModel, settings: DecodeSettings, unread: bytes) -> Prompt:
+        """The prompt that *model* reads, without *unread*, the end of the left side."""
+        return build_prompt(
             model.vocabulary,
             model.fim,
             model.context,
-            read,
+            self._before(unread),
             self.right,
             settings.tokens,
             self.neighbours,
@@ -125,12 +135,28 @@ class _Around:
             steady=settings.stop_rule == "first",
             most_tokens=model.prompt_tokens,
         )
-        expected = [ExpectedTextTokens(model.vocabulary, self.left, unread, texts) for texts in self.expected]
-        network = network_at(model, read, self.right, self.elsewhere, expected)
-        state, settings = _healed(unread, start, settings)
-        if settings.candidates == settings.beams == 1:
-            return (decode_middle(network, prompt, state, settings, should_stop),)
-        return decode_many(network, prompt, state, settings, should_stop)
+
+    def _before(self, unread: bytes) -> bytes:
+        return self.left[: len(self.left) - len(unread)]
+
+
+def prompt_ahead(
+    model: FimModel,
+    left: bytes,
+    right: bytes,
+    settings: DecodeSettings,
+    *,
+    neighbours: Sequence[Neighbour] = (),
+    path: str | None = None,
+    comment: Comment | None = HASH,
+) -> Prompt:
+    """The prompt that `complete_many` reads first, with the same arguments, to be read ahead.
+
+    Raises:
+        ModelError: as `complete_many`.
+    """
+    around = _Around(left, right, neighbours, path, comment, None, ())
+    return around.prompt(model, settings, unread_part(model.vocabulary, left) if model.heals else b"")
 
 
 def network_at(

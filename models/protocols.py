@@ -156,18 +156,6 @@ class SideBySide(NextToken, Protocol):
 
 
 @runtime_checkable
-class ReadsOn(NextToken, Protocol):
-    """A network elsewhere that can read a text to its end after the request for it was cancelled."""
-
-    def read_on(self, should_stop: Callable[[], bool]) -> None:
-        """Read the text that was requested last, so that the next request for it is quick.
-
-        Raises:
-            Interrupted: *should_stop* has returned True. The part read by then stays read.
-        """
-
-
-@runtime_checkable
 class Redraws(NextToken, Protocol):
     """A network whose texts can be drawn, where it does not report the candidates that it did not take."""
 
@@ -183,4 +171,44 @@ class Cancellable(NextToken, Protocol):
         """Within this context, waiting ends with `Interrupted` as soon as *should_stop* returns True.
 
         No work is in progress after it.
+        """
+
+
+class Reading(Protocol):
+    """What is known about the reading of a network elsewhere."""
+
+    @property
+    def per_second(self) -> float | None:
+        """Tokens read in a second; None if it was not measured yet."""
+
+    @property
+    def share(self) -> float | None:
+        """The share that is read, while a text is read; None while none is."""
+
+    @property
+    def is_alive(self) -> bool:
+        """True if the network may be reading; false after a long silence."""
+
+
+@runtime_checkable
+class ReadsAhead(Cancellable, Protocol):
+    """A network elsewhere that can read a text before it is requested.
+
+    Attributes:
+        keeps_read_part: True if a text that was read in part, as its request was cancelled, is read on from
+            there.
+        is_own: True if it costs nothing to let the network read a text in vain.
+    """
+
+    keeps_read_part: bool
+    is_own: bool
+
+    @property
+    def meter(self) -> Reading:
+        """Its progress."""
+
+    def read_ahead(self, tokens: Sequence[int]) -> None:
+        """Read a prompt, so that a request for it is quick, unless that is quick anyway.
+
+        Call it within `cancellable`. A part that was read by the end of that stays read.
         """

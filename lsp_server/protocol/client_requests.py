@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.progress import Progress
 
-from fimlsp.lsp_server.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Loading, NotReady, Reading, Ready
 from fimlsp.lsp_server.options import SECTION, Settings, resolve, unknown_names, with_own_server
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 CONFIGURATION_S = 5.0
 """Time limit for the client to send its configuration; without it, the initial settings are used."""
+
+
+READING, READ = "the model reads the code", "read"
 
 
 class Configuration:
@@ -100,22 +103,26 @@ class Configuration:
         await self._register(types.TEXT_DOCUMENT_COMPLETION, {"documentSelector": None})
 
 
-class LoadingProgress:
-    """Shows reports on loading as work-done progress, in one bar from the first step to the last.
+class ProgressBar:
+    """Work-done progress of one kind: a bar from the first step to the end, and a new one after that.
 
-    Creating a bar takes a round trip to the client, so reports are queued, and a task shows them in order.
+    Creating a bar takes a round trip to the client, so steps are queued, and a task shows them in order.
     """
 
     def __init__(self, progress: Progress, log: logging.Logger) -> None:
         self._progress = progress
         self._log = log
-        self._reports: asyncio.Queue[Loading | Ready | NotReady] = asyncio.Queue()
+        self._steps: asyncio.Queue[tuple[str, int | None]] = asyncio.Queue()
         self._token: str | None = None
         self._task = asyncio.get_running_loop().create_task(self._show_all())
 
-    def show(self, report: Loading | Ready | NotReady) -> None:
-        """Show *report* after all earlier ones."""
-        self._reports.put_nowait(report)
+    def show(self, step: str, percent: int) -> None:
+        """Show a step after all earlier ones."""
+        self._steps.put_nowait((step, percent))
+
+    def end(self, message: str) -> None:
+        """End the bar, if there is one, with *message*."""
+        self._steps.put_nowait((message, None))
 
     def close(self) -> None:
         """The client is gone."""
@@ -124,20 +131,15 @@ class LoadingProgress:
     async def _show_all(self) -> None:
         try:
             while True:
-                await self._show(await self._reports.get())
+                message, percent = await self._steps.get()
+                if percent is None:
+                    self._end(message)
+                else:
+                    await self._show(message, percent)
         except JsonRpcException as error:
             self._log.warning("the client refused to show progress: %s", error)
 
-    async def _show(self, report: Loading | Ready | NotReady) -> None:
-        match report:
-            case Loading(step, percent):
-                await self._step(step, percent)
-            case Ready(model, problem):
-                self._end(problem or model)
-            case NotReady(reason):
-                self._end(reason)
-
-    async def _step(self, step: str, percent: int) -> None:
+    async def _show(self, step: str, percent: int) -> None:
         if self._token is not None:
             report = types.WorkDoneProgressReport(message=step, percentage=percent)
             self._progress.report(self._token, report)
@@ -154,3 +156,33 @@ class LoadingProgress:
         if self._token is not None:
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
             self._token = None
+
+
+class ProgressBars:
+    """The bars of a client: for a model that is loading, and for one that reads a text for long."""
+
+    def __init__(self, progress: Progress, log: logging.Logger) -> None:
+        self._loading = ProgressBar(progress, log)
+        self._reading = ProgressBar(progress, log)
+
+    def loading(self, report: Loading | Ready | NotReady) -> None:
+        """Show *report* on loading a model."""
+        match report:
+            case Loading(step, percent):
+                self._loading.show(step, percent)
+            case Ready(model, problem):
+                self._loading.end(problem or model)
+            case NotReady(reason):
+                self._loading.end(reason)
+
+    def reading(self, report: Reading | None) -> None:
+        """Show how much the model has read; None: it does not read any more."""
+        if report is None:
+            self._reading.end(READ)
+        else:
+            self._reading.show(READING, report.percent)
+
+    def close(self) -> None:
+        """The client is gone."""
+        self._loading.close()
+        self._reading.close()

@@ -115,6 +115,15 @@ async def names(ls: HasSession, *_: object) -> dict[str, bool]:
     return {"known": await ls.session.names_are_known()}
 
 
+def rest(ls: HasSession, *arguments: object) -> None:
+    """The cursor rests at a position: a slow model may read the text around it before a request."""
+    match arguments:
+        case (str(uri), int(line), int(character)) if line >= 0 and character >= 0:
+            ls.session.rest(uri, line, character)
+        case _:
+            raise JsonRpcInvalidParams("the arguments must be a URI, a line and a character")
+
+
 COMMANDS: dict[str, Callable[..., object]] = {
     ACCEPT: accept,
     "fimlsp.server.dismiss": dismiss,
@@ -124,6 +133,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "fimlsp.server.statistics": statistics,
     "fimlsp.server.models": models,
     "fimlsp.server.names": names,
+    "fimlsp.server.rest": rest,
 }
 
 

@@ -13,9 +13,9 @@ from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from fimlsp import __version__
-from fimlsp.lsp_server.messages import Loading, NotReady, Ready
+from fimlsp.lsp_server.messages import Loading, NotReady, Reading, Ready
 from fimlsp.lsp_server.protocol.admission import Admission
-from fimlsp.lsp_server.protocol.client_requests import Configuration, LoadingProgress
+from fimlsp.lsp_server.protocol.client_requests import Configuration, ProgressBars
 from fimlsp.lsp_server.protocol.commands import ACCEPT, COMMANDS
 from fimlsp.lsp_server.protocol.receiving import InlineCompletionProtocol, converter_factory
 from fimlsp.lsp_server.session.completer import CompletionResult, PendingCompletion
@@ -113,7 +113,7 @@ class FimServer(LanguageServer):
     protocol: InlineCompletionProtocol
 
     def __init__(self, pool: WorkerPool, admission: Admission, leave: Callable[[bool], None]) -> None:
-        self.session = Session(pool, self._show_status, self._show_loading)
+        self.session = Session(pool, self._show_status, self._show_loading, self._show_reading)
         self.admission = admission
         self.leave = leave
         super().__init__(
@@ -125,7 +125,7 @@ class FimServer(LanguageServer):
         )
         self.session.log.addHandler(_ClientLog(self))
         self.configuration = Configuration(self)
-        self._progress: LoadingProgress | None = None
+        self._progress: ProgressBars | None = None
 
     @property
     def log(self) -> logging.Logger:
@@ -136,7 +136,7 @@ class FimServer(LanguageServer):
         """Start to work for the client, after `initialize`."""
         window = self.client_capabilities.window
         if window is not None and window.work_done_progress:
-            self._progress = LoadingProgress(self.work_done_progress, self.log)
+            self._progress = ProgressBars(self.work_done_progress, self.log)
         self.session.start()
 
     async def end(self) -> None:
@@ -161,9 +161,13 @@ class FimServer(LanguageServer):
 
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:
-            self._progress.show(report)
+            self._progress.loading(report)
         if isinstance(report, Ready) and report.problem is not None and self.protocol.writer is not None:
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, report.problem))
+
+    def _show_reading(self, report: Reading | None) -> None:
+        if self._progress is not None:
+            self._progress.reading(report)
 
 
 class _ClientLog(logging.Handler):

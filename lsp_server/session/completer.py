@@ -15,7 +15,7 @@ from typing import Literal
 from fimlsp.errors import explain
 from fimlsp.lsp_server.documents import NoSuggestion, OpenDocument, OpenDocuments
 from fimlsp.lsp_server.last_edits import LastEdits, brings_back
-from fimlsp.lsp_server.messages import Complete, Completion, Limits, Recent
+from fimlsp.lsp_server.messages import Complete, Completion, Limits, Recent, Rest
 from fimlsp.lsp_server.options import Settings, limits_of
 from fimlsp.lsp_server.session.requests import CANCELLED, CompletionFuture, RequestKey, Requests
 from fimlsp.lsp_server.session.status import Statistics, StatusBoard
@@ -113,7 +113,11 @@ class Completer:
             typed_along, completion = self._type_through(cursor)
             if completion is None:
                 completion = self.requests.find(cursor.key)
-            future = finished(completion) if completion is not None else self._submit(cursor, requested_at)
+            future = (
+                finished(completion)
+                if completion is not None
+                else self._submit(cursor, requested_at, is_patient=trigger != "menu")
+            )
         except Exception as error:
             future = finished(Completion(reason=explain(error, "completing", self._log)))
         is_reused = future.done()
@@ -169,10 +173,22 @@ class Completer:
         id, version = self._new_id(), document.version
         return Complete(id, document.id, version, cursor.offset, limits, requested_at, cursor.recent)
 
-    def _submit(self, cursor: DocumentCursor, requested_at: float) -> CompletionFuture:
-        future = self.requests.submit(self._message(cursor, requested_at), cursor.key)
+    def _submit(self, cursor: DocumentCursor, requested_at: float, *, is_patient: bool) -> CompletionFuture:
+        """Send a request. One for the menu is not patient: editors may wait for its answer."""
+        message = self._message(cursor, requested_at)
+        future = self.requests.submit(message, cursor.key, is_patient=is_patient)
         self._status.thinking(cursor.document.id.uri)
         return future
+
+    def rest_at(self, uri: str, line: int, character: int) -> Rest | None:
+        """The place where the cursor rests; None if no completion is made there."""
+        try:
+            document = self._documents.find(uri)
+            offset = self._documents.offset(document, line, character)
+        except NoSuggestion:
+            return None
+        limits = self._automatic_limits if self.automatic else self._invoked_limits
+        return Rest(document.id, document.version, offset, limits)
 
     # Suggestions in progress
 

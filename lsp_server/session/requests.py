@@ -3,7 +3,7 @@
 A request is a future. It ends if the worker answers or dies, the document gets a newer request or an edit,
 the time limit passes, or the client cancels. The worker is told to stop unless it has answered. Equal
 requests share one answer. A cached completion is found again if the same text returns, as after an undo or a
-backspace.
+backspace. While a model still reads, a request waits and is then sent again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,9 @@ STUCK_S = 60.0
 STUCK_CPU_S = 1.0, 30.0
 """Between these seconds of processor time since then, a busy machine has just not let it run."""
 
+
+LATER_S = 60.0
+"""The longest wait for an answer that comes later."""
 
 CANCELLED = Completion(reason="the client cancelled the request", stale=True)
 
@@ -78,12 +82,14 @@ class RequestKey(NamedTuple):
 class _Running:
     """A request and the futures that wait for it; a prefetch continues without any.
 
-    *timer* limits its time. After its end, the timer checks that the worker stops.
+    *timer* limits its time. After its end, the timer checks that the worker stops. Until *patient_until* it
+    waits for an answer that comes later.
     """
 
     request: Complete
     key: RequestKey
     is_prefetch: bool
+    patient_until: float = 0.0
     waiting: list[CompletionFuture] = field(default_factory=list)
     is_over: bool = False
     timer: asyncio.TimerHandle | None = None
@@ -157,8 +163,10 @@ class Requests:
         """The documents with a request for which a future waits."""
         return [uri for uri, running in self._newest.items() if running.waiting]
 
-    def submit(self, request: Complete, key: RequestKey) -> CompletionFuture:
+    def submit(self, request: Complete, key: RequestKey, *, is_patient: bool = True) -> CompletionFuture:
         """Send *request*. The future never fails; cancel it if the answer is not needed any more.
+
+        If it *is_patient*, it waits for an answer that comes later.
 
         Raises:
             NoSuggestion: There is no worker now.
@@ -171,6 +179,8 @@ class Requests:
         running = self._newest.get(request.document.uri)
         if running is None or not running.is_equal(request):
             running = self._start(worker, request, key, is_prefetch=False)
+        if is_patient:
+            running.patient_until = time.monotonic() + LATER_S
         future: CompletionFuture = asyncio.get_running_loop().create_future()
         running.waiting.append(future)
         future.add_done_callback(partial(self._abandon, running))
@@ -210,15 +220,33 @@ class Requests:
             return
         self._statistics.tokens += done.tokens
         self._statistics.rejected_tokens += done.rejected
+        if done.later and self._waits_for_later(running, done):
+            return
         if done.final:
             self._cache[running.key] = done
             self._cache.move_to_end(running.key)
             self._drop_oldest()
         self._finish(running, done)
 
+    def _waits_for_later(self, running: _Running, done: Completion) -> bool:
+        """True if *running* has not ended with *done*, as somebody waits for a later answer."""
+        seconds = running.patient_until - time.monotonic()
+        if seconds <= 0 or not running.waiting:
+            return False
+        running.call_later(seconds, self._finish, running, done)
+        return True
+
+    def resume(self, uri: str) -> None:
+        """The worker may have an answer for the document by now, if a request waits for a later one."""
+        running = self._newest.get(uri)
+        if running is None or running.request.id in self._unanswered:
+            return
+        running.request = replace(running.request, requested_at=time.monotonic())
+        self._send(self._busy_worker, running)
+
     def fail_all(self, reason: str) -> None:
         """Answer every request with *reason*, because the worker cannot."""
-        for running in [*self._unanswered.values()]:
+        for running in [*self._unanswered.values(), *self._newest.values()]:
             running.stop_timer()
             self._finish(running, Completion(reason=reason))
         self._unanswered.clear()
@@ -241,11 +269,14 @@ class Requests:
     ) -> _Running:
         uri = request.document.uri
         self.drop(uri, "a newer request arrived")
-        running = _Running(request, key, is_prefetch)
-        self._unanswered[request.id] = self._newest[uri] = running
-        self._limit_time(running, worker.is_loading)
-        worker.request(request, self.take)
+        running = self._newest[uri] = _Running(request, key, is_prefetch)
+        self._send(worker, running)
         return running
+
+    def _send(self, worker: WorkerHandle, running: _Running) -> None:
+        self._unanswered[running.request.id] = running
+        self._limit_time(running, worker.is_loading)
+        worker.request(running.request, self.take)
 
     def _abandon(self, running: _Running, _: CompletionFuture) -> None:
         """A future has an answer, or was cancelled."""
@@ -264,6 +295,8 @@ class Requests:
             process = self._busy_worker.process
             process.send(Cancel(request_id))
             running.call_later(STUCK_S, self._end_stuck_worker, running, process.cpu_seconds())
+        else:
+            running.stop_timer()
         self._finish(running, completion)
 
     def _finish(self, running: _Running, completion: Completion) -> None:

@@ -12,7 +12,17 @@ from dataclasses import asdict
 
 from fimlsp.languages.python.versions import Check
 from fimlsp.lsp_server.documents import UNREADABLE, CompletionRules, OpenDocuments, TextChange
-from fimlsp.lsp_server.messages import AwaitNames, Load, Loading, NotReady, Ready, Request, Workspace
+from fimlsp.lsp_server.messages import (
+    AwaitNames,
+    Load,
+    Loading,
+    NotReady,
+    Read,
+    Reading,
+    Ready,
+    Request,
+    Workspace,
+)
 from fimlsp.lsp_server.options import AUTO, Settings, load_of, version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
@@ -25,13 +35,18 @@ NAMES_S = 15.0
 
 
 class Session:
-    """One client. *on_status* is called when the status changes, *on_loading* while a model is loading."""
+    """One client.
+
+    *on_status* is called when the status changes, *on_loading* while a model is loading. *on_reading* is
+    called while one reads a text for long, and with None at the end.
+    """
 
     def __init__(
         self,
         pool: WorkerPool,
         on_status: Callable[[Status], None],
         on_loading: Callable[[Loading | Ready | NotReady], None],
+        on_reading: Callable[[Reading | None], None] = lambda _: None,
     ) -> None:
         self.number = pool.new_client()
         self.log = logging.Logger("fimlsp.client", logging.INFO)
@@ -42,6 +57,9 @@ class Session:
         self.completer = Completer(self.documents, pool.new_request, self.status, self.log)
         self._pool = pool
         self._on_loading = on_loading
+        self._on_reading = on_reading
+        self._tells_cursor = False
+        self._cursor: tuple[str, int, int] | None = None
         self._settings = Settings()
 
     def start(self) -> None:
@@ -133,6 +151,24 @@ class Session:
         self.completer.suggestions.forget(uri)
         self.completer.edits.forget(uri)
         self.documents.open(uri, language, version, text, cell=cell)
+        if self._cursor is not None and self._cursor[0] == uri:
+            self._send_rest()
+        elif not (cell or self._tells_cursor):
+            self._rest(uri, 0, 0)
+
+    def rest(self, uri: str, line: int, character: int) -> None:
+        """The cursor rests there. In editors without this command it is at the start of opened documents."""
+        self._tells_cursor = True
+        self._rest(uri, line, character)
+
+    def _rest(self, uri: str, line: int, character: int) -> None:
+        self._cursor = uri, line, character
+        self._send_rest()
+
+    def _send_rest(self) -> None:
+        rest = None if self._cursor is None else self.completer.rest_at(*self._cursor)
+        if rest is not None:
+            self._send(rest)
 
     def change(self, uri: str, version: int, changes: Sequence[TextChange]) -> None:
         """The editor changed a document. A request for the old text is stale, and answered at once."""
@@ -140,6 +176,7 @@ class Session:
             self.log.warning("a change of %s is ignored: it is not open in this server", uri)
             return
         self.completer.requests.drop(uri, "the text was changed")
+        self._forget_cursor(uri)
         suggestions, last = self.completer.suggestions, None
         for data, last in self.documents.change(uri, version, changes):
             suggestions.edited(uri, len(data), last)
@@ -152,8 +189,13 @@ class Session:
         if end is not None:
             self.completer.prefetch(document, end)
 
+    def _forget_cursor(self, uri: str) -> None:
+        if self._cursor is not None and self._cursor[0] == uri:
+            self._cursor = None
+
     def close_document(self, uri: str) -> None:
         """The editor closed a document."""
+        self._forget_cursor(uri)
         self.completer.requests.drop(uri, "the document was closed")
         self.completer.suggestions.forget(uri)
         self.documents.close(uri)
@@ -194,6 +236,7 @@ class Session:
         """A process was started: send it the documents, and requests that arrived meanwhile."""
         self._send(self._workspace())
         self.documents.send_all()
+        self._send_rest()
         self.completer.requests.send_all()
 
     def worker_reported(self, report: Loading | Ready | NotReady) -> None:
@@ -206,6 +249,14 @@ class Session:
                 self.status.thinking(uri)
         self._on_loading(report)
 
+    def worker_reads(self, report: Reading | Read) -> None:
+        """The model reads a text, or does not any more, so that a later answer may be there."""
+        if isinstance(report, Read):
+            self._on_reading(None)
+            self.completer.requests.resume(report.document.uri)
+        else:
+            self._on_reading(report)
+
     def worker_ended(self, reason: str, uri: str | None) -> None:
         """The worker died; it will be restarted. It cannot read the document *uri*, if given."""
         if uri is not None:
@@ -213,6 +264,7 @@ class Session:
             path = path_of(uri)
             reason = f"{reason}. {uri if path is None else path.name} is left out: {UNREADABLE}"
         self.log.error("%s", reason)
+        self._on_reading(None)
         self.completer.requests.fail_all(reason)
         self.status.worker_ended(reason)
 

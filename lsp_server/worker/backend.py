@@ -16,9 +16,9 @@ from fimlsp.errors import explain
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
 from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
-from fimlsp.lexing.interruption import Interrupted, interruptible, is_interrupted, time_limit
+from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.last_edits import RepeatedChanges, brings_back
-from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Workspace
+from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Rest, Workspace
 from fimlsp.lsp_server.worker.answers import (
     DELETED,
     DOES_NOT_FIT,
@@ -33,6 +33,7 @@ from fimlsp.lsp_server.worker.answers import (
 from fimlsp.lsp_server.worker.engine_documents import DocumentEntry, EngineDocuments
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
 from fimlsp.lsp_server.worker.other_files import OtherFileContext, OtherFiles
+from fimlsp.lsp_server.worker.reading_ahead import ReadingAhead
 from fimlsp.lsp_server.worker.type_checks import TypeChecks, TypesAtCursor
 from fimlsp.models.errors import ModelError
 from fimlsp.models.remote.address import is_address
@@ -162,8 +163,7 @@ class Job:
 
     @property
     def _whole(self) -> tuple[bytes, bytes]:
-        """The text left and right of the cursor, with the notebook's other cells."""
-        return self.above + self.left, self.right + (b"\n" + self.below if self.below else b"")
+        return with_cells(self.left, self.right, self.above, self.below)
 
     def _expected(self) -> Sequence[ExpectedTexts]:
         """The texts that are likely here for reasons of their own, those with the best reasons last."""
@@ -234,7 +234,7 @@ class Backend:
         self._loaded: Load | None = None
         self._why_no_model = "no model is loaded yet"
         self._slow = 0
-        self._is_reading = False
+        self._ahead: ReadingAhead | None = None
 
     @property
     def model(self) -> FimModel | None:
@@ -247,7 +247,7 @@ class Backend:
         Raises:
             fimlsp.models.errors.ModelError: It cannot be used; the message has a remedy.
         """
-        self._model, self._is_reading = None, False
+        self._model = self._ahead = None
         try:
             report("loading the Python grammar", 0)
             self.documents.engine(Python())
@@ -255,6 +255,7 @@ class Backend:
             report(step, GRAMMAR_PERCENT)
             on_progress = distinct_percents(lambda percent: report(step, percent))
             self._model = open_model(load, on_progress)
+            self._ahead = ReadingAhead.of(self._model.network)
             self._loaded = load
         except Exception as error:
             problem = explain(error, "loading the model", log)
@@ -288,26 +289,54 @@ class Backend:
         if (files := self._other_files.pop(client, None)) is not None:
             files.end()
 
+    def rest(self, rest: Rest) -> None:
+        """The cursor rests; a slow model reads the text around it in idle time."""
+        if self._ahead is not None:
+            self._ahead.rest(rest)
+
     def prepare(self) -> bool:
-        """Parse a piece of the newest document, or let the model read on; false if nothing is left to do."""
+        """Parse a piece of the newest document, or let the model read ahead; false if nothing is left."""
         newest = self.documents.newest()
         if newest is not None and not self._is_untrained(newest) and self.documents.prepare_newest():
             return True
-        self._read_on()
+        if self._ahead is not None:
+            self._ahead.read(self._current, self._prompt_at)
         return False
 
-    def _read_on(self) -> None:
-        """Let the model read the text to its end for which the last request had too little time."""
-        if self._model is None or not self._is_reading:
-            return
-        from fimlsp.models.protocols import ReadsOn
+    def reading(self) -> tuple[Rest, float] | None:
+        """The place whose text the model reads now, and the share that is read; None if it reads none."""
+        return None if self._ahead is None else self._ahead.reading
 
-        if isinstance(self._model.network, ReadsOn):
-            try:
-                self._model.network.read_on(is_interrupted)
-            except ServerError as error:
-                log.info("the model has not read the text to its end: %s", error)
-        self._is_reading = False
+    def _current(self, place: Rest) -> Rest | None:
+        """*place* in the newest version of its document: the end of the last edit; None if it is closed."""
+        entry = self.documents.find(place.document)
+        if entry is None or entry.version == place.version:
+            return None if entry is None else place
+        if entry.edit_end is None:
+            return None
+        return replace(place, version=entry.version, offset=entry.edit_end)
+
+    def _prompt_at(self, place: Rest) -> Sequence[int] | None:
+        """The prompt that a request at *place* would have; None if there is none."""
+        from fimlsp.models.completion import prompt_ahead
+        from fimlsp.models.decoding.settings import DecodeSettings
+
+        entry = self.documents.find(place.document)
+        if entry is None or self._model is None:
+            return None
+        above, below = self.documents.other_cells(place.document)
+        model = self._sized(self._model)
+        others = self._other_file_context(model, place, entry, above)
+        left, right = entry.data[: place.offset], entry.data[place.offset :]
+        prompt = prompt_ahead(
+            model,
+            *with_cells(left, right, above, below),
+            DecodeSettings(tokens=place.limits.max_tokens),
+            neighbours=others.neighbours,
+            path=others.path,
+            comment=entry.policy.comment,
+        )
+        return prompt.tokens
 
     def has_names(self, when_done: Callable[[], None]) -> bool:
         """True if all names are looked up; otherwise *when_done* is called later, by another thread."""
@@ -331,7 +360,7 @@ class Backend:
         types = self.documents.types_at(request.document, request.offset, request.limits.deadline_ms)
         try:
             with interruptible(should_stop):
-                job = self._job(self._model, request, entry, names, types)
+                job = self._job(self._sized(self._model), request, entry, names, types)
                 answer = job if isinstance(job, Completion) else self._decode(job, should_stop)
         except Interrupted:
             self.documents.read_on(request.document)
@@ -349,22 +378,36 @@ class Backend:
         self._names.learn(request.document, names)
         return replace(answer, unknown_names=names.problem)
 
+    def _sized(self, model: FimModel) -> FimModel:
+        """*model* with prompts that it can read in good time."""
+        if self._ahead is None:
+            return model
+        return replace(model, prompt_tokens=self._ahead.prompt_tokens(model.prompt_tokens))
+
     def _is_untrained(self, entry: DocumentEntry) -> bool:
         """True if the model was not trained on a document's language; it still makes invoked completions."""
         return self._loaded is not None and not self._loaded.model and not entry.is_python
 
     def _decode(self, job: Job, should_stop: Callable[[], bool]) -> Completion:
-        written = job.decode(should_stop)
+        written = self._written(job, should_stop)
         if is_too_slow(written):
-            self._is_reading = True
             return self._too_slow(job.model, job.limits)
-        self._slow, self._is_reading = 0, False
+        self._slow = 0
         relaxed = job.assumptions()
         with interruptible(time_limit(SELECTION_S)):
             answer = replace(self._select(job, written, relaxed), left_out=job.others.left_out)
         if answer.reason is not None and self._is_untrained(job.entry):
             return replace(answer, reason=f"{answer.reason}; {PYTHON_ONLY}")
         return answer
+
+    def _written(self, job: Job, should_stop: Callable[[], bool]) -> Sequence[Middle]:
+        """The middles of *job*; a text for which the time was too short is read on in idle time."""
+        if self._ahead is None:
+            return job.decode(should_stop)
+        place = self._ahead.request(job.request)
+        written = job.decode(should_stop)
+        self._ahead.answer(place, is_read=not is_too_slow(written))
+        return written
 
     def _job(
         self,
@@ -400,14 +443,15 @@ class Backend:
             )
 
     def _other_file_context(
-        self, model: FimModel, request: Complete, entry: DocumentEntry, above: bytes
+        self, model: FimModel, request: Complete | Rest, entry: DocumentEntry, above: bytes
     ) -> OtherFileContext:
         """Context from other files for *entry*; *above* has the cells above it, if it is one."""
         if not request.limits.neighbour_tokens:
             return OtherFileContext()
         files = self._other_files.get(request.document.client) or OtherFiles()
         others = self.documents.others(request.document)
-        tokens, recent = request.limits.neighbour_tokens, request.recent.texts
+        tokens = request.limits.neighbour_tokens
+        recent = request.recent.texts if isinstance(request, Complete) else ()
         return files.context(model, entry, others, tokens, above, recent)
 
     def _select(self, job: Job, written: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
@@ -454,13 +498,14 @@ class Backend:
     def _too_slow(self, model: FimModel, limits: Limits) -> Completion:
         """The completion if the time was up before the first token.
 
-        A model in this process is never given up: loading it again would lose the part that it has read.
+        A model that may be reading is not given up, as it would lose the part that it has read.
 
         Raises:
             ServerError: After several times in a row, for a model on a server.
         """
         name = None if self._loaded is None else self._loaded.model
-        if name is None or not is_address(name):
+        is_reading = self._ahead is not None and self._ahead.is_alive
+        if name is None or not is_address(name) or is_reading:
             return Completion(reason=STILL_READING, later=True)
         self._slow += 1
         if self._slow >= SLOW_IN_A_ROW:
@@ -492,6 +537,11 @@ def open_model(load: Load, on_progress: Callable[[float], None]) -> FimModel:
         on_progress=on_progress,
         **precision,
     )
+
+
+def with_cells(left: bytes, right: bytes, above: bytes, below: bytes) -> tuple[bytes, bytes]:
+    """The text *left* and *right* of a cursor, with the notebook's other cells *above* and *below*."""
+    return above + left, right + (b"\n" + below if below else b"")
 
 
 def seconds_left(limits: Limits, request: Complete) -> float:

@@ -42,7 +42,7 @@ class DocumentEntry:
     """A document: its text, the engine's document if it is in use, and the offset of its last edit.
 
     *path* is its file, if it has one, or the notebook of a cell (*is_cell*). *policy* is that of its
-    language.
+    language. The text of its last edit ends at *edit_end*.
     """
 
     path: Path | None
@@ -54,6 +54,7 @@ class DocumentEntry:
     document: Document | None = None
     steps: Iterator[int] | None = None
     edited_at: int | None = None
+    edit_end: int | None = None
 
     @property
     def real_path(self) -> Path | None:
@@ -112,7 +113,7 @@ class EngineDocuments:
         known, steps = entry.document, entry.steps
         entry.document = entry.steps = None
         entry.version = version
-        entry.edited_at = replacement.start
+        entry.edited_at, entry.edit_end = replacement.start, replacement.start + len(replacement.text)
         self._entries.move_to_end(document)
         try:
             if known is not None:
@@ -120,7 +121,7 @@ class EngineDocuments:
                 entry.document, entry.steps = known, steps
         finally:
             entry.data = replacement.applied_to(entry.data) if entry.document is None else entry.document.data
-        self._look_ahead(document, entry, replacement.start + len(replacement.text))
+        self._look_ahead(document, entry, entry.edit_end)
 
     def close(self, document: DocumentId) -> None:
         """Drop a document."""

@@ -43,10 +43,12 @@ from fimlsp.lsp_server.messages import (
     Ready,
     Report,
     Request,
+    Rest,
     Working,
     Workspace,
     read_request,
 )
+from fimlsp.lsp_server.worker.reading_reports import ReadingReports
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.processes.bounded import claim_pipes
@@ -130,8 +132,14 @@ class BackendProtocol(Protocol):
     def leave(self, client: int) -> None:
         """Drop everything of a client."""
 
+    def rest(self, rest: Rest) -> None:
+        """The cursor rests; a slow model reads the text around it in idle time."""
+
     def prepare(self) -> bool:
         """Do one piece of idle work; false if there is none."""
+
+    def reading(self) -> tuple[Rest, float] | None:
+        """The place whose text the model reads now, and the share that is read; None if it reads none."""
 
     def has_names(self, when_done: Callable[[], None]) -> bool:
         """True if all names are looked up; otherwise *when_done* is called later, by another thread."""
@@ -191,6 +199,7 @@ class Worker:
         self._watch = ServerWatch(backend.is_there, inbox.put)
         self._served_well = False  # true after the first completion of the newest model
         self._document: DocumentId | None = None
+        self._reports = ReadingReports(self._send)
 
     def run(self) -> None:
         """Handle messages for ever. Idle time is used to prepare documents, then to collect garbage."""
@@ -216,6 +225,9 @@ class Worker:
             case Complete():
                 self._work_on(message.document)
                 self._complete(message)
+            case Rest(document):
+                self._work_on(document)
+                self._attempt(backend.rest, message)
             case AwaitNames():
                 self._await_names(message)
             case Workspace():
@@ -247,10 +259,24 @@ class Worker:
     def prepare(self) -> bool:
         """Do one piece of idle work; a message interrupts it."""
         try:
-            with interruptible(self._inbox.has_message):
-                return self._backend.prepare()
+            with interruptible(self._watched(self._inbox.has_message)):
+                is_left = self._backend.prepare()
         except Interrupted:
             return True
+        if not is_left:
+            self._reports.finish()
+        return is_left
+
+    def _watched(self, should_stop: ShouldStop) -> ShouldStop:
+        """The same function, which also looks how far the model has read. It is called all the time."""
+
+        def watch() -> bool:
+            reading = self._backend.reading()
+            if reading is not None:
+                self._reports.look(*reading)
+            return should_stop()
+
+        return watch
 
     def _attempt(self, work: Callable[..., bool | None], *arguments: object) -> bool:
         """Do *work* on a document. A failure is logged, and the next completion there reports it."""
@@ -308,6 +334,8 @@ class Worker:
             self._watch.start(self._requested, served_well=self._served_well)
             completion = self._completion(request)
         self._inbox.finish(request.id)
+        if completion.later:
+            self._reports.wait_for(request.document)
         self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - started)))
         if problem is not None:
             self._load_bundled(problem)
@@ -316,7 +344,8 @@ class Worker:
         if self._inbox.is_cancelled(request.id):
             return Completion(reason="cancelled")
         try:
-            completion = self._backend.complete(request, partial(self._inbox.is_cancelled, request.id))
+            should_stop = self._watched(partial(self._inbox.is_cancelled, request.id))
+            completion = self._backend.complete(request, should_stop)
         except (OutOfMemoryError, ServerError):
             raise
         except Exception as error:

@@ -31,6 +31,7 @@ from fimlsp.models.remote.look_ahead import (
     ServerStep,
     ranked,
 )
+from fimlsp.models.remote.reading import ReadingMeter
 
 PREFIX = "token_id:"
 CANDIDATES_TRIED = (CANDIDATES, 20, 5)
@@ -175,7 +176,9 @@ def open_completions(
     length = listed.get("max_model_len")
     context = min(length, CONTEXT_MAX) if isinstance(length, int) and length > 0 else CONTEXT_MAX // 2
     kind, device, chat = client.kind.name, str(client.address), template_beside(folder, tokenizer)
-    identity, network = f"{device} {name}", LookAhead(server)
+    is_own = client.address.is_loopback
+    network = LookAhead(server, ReadingMeter() if is_own else None, is_own=is_own)
+    identity = f"{device} {name}"
     return RemoteModel(name, kind, device, network, vocabulary, fim, context, identity, chat=chat)
 
 

@@ -52,8 +52,11 @@ SLOTS = 4
 POOL = 2
 """Number of whole contexts that memory is reserved for; all slots share it."""
 
-BATCH = 512
-"""Tokens of a prompt that are read at once; a cancelled request ends after them, and they stay read."""
+GPU_BATCH, CPU_BATCH = 512, 64
+"""Tokens of a prompt that are read at once; a cancelled request ends after them, and they stay read.
+
+A CPU gains nothing from more: with Qwen2.5-Coder 0.5B's sizes, 64 tokens take it 0.8 s, 512 take 7 s.
+"""
 
 SHARED_MEMORY_MIB = 256
 """Main memory for beginnings of prompts that have lost their slot."""
@@ -117,7 +120,8 @@ def load_gguf(
     silent = fim.markers.union(token for token, data in enumerate(known) if data is None)
     table = LearnedBytes(server.address, len(known), known, silent)
     vocabulary = _vocabulary(header, client, table)
-    network = LookAhead(LlamaServer(client, table, fim.stops, server, Slots(SLOTS)), reads_on=True)
+    llama = LlamaServer(client, table, fim.stops, server, Slots(SLOTS))
+    network = LookAhead(llama, llama.meter, is_own=True)
     return RemoteModel(
         path.name,
         "llama.cpp",
@@ -153,8 +157,8 @@ def start_server(path: Path, name: str, context: int, device: str | None, thread
     params = CommonParams()
     params.model.path = str(path)
     params.n_ctx, params.n_parallel, params.kv_unified = POOL * context, SLOTS, True
-    params.n_batch = params.n_ubatch = BATCH
-    params.cache_ram_mib = SHARED_MEMORY_MIB
+    params.n_batch = params.n_ubatch = GPU_BATCH if device != "cpu" and has_gpu() else CPU_BATCH
+    params.cache_idle_slots, params.cache_ram_mib = False, SHARED_MEMORY_MIB
     if threads is not None:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.n_gpu_layers = 0 if device == "cpu" else -1
@@ -169,6 +173,17 @@ def start_server(path: Path, name: str, context: int, device: str | None, thread
             f"Download it again, or update with `pip install -U xllamacpp`."
         ) from error
     return LocalServer(Address.parse(server.listening_address), key, server)
+
+
+def has_gpu() -> bool:
+    """True if xllamacpp can use a GPU of this machine."""
+    from xllamacpp import get_device_info, ggml_backend_dev_type
+
+    gpus = (
+        ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_GPU,
+        ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_IGPU,
+    )
+    return any(device["type"] in gpus for device in get_device_info())
 
 
 def _gpu_number(device: str | None) -> int:

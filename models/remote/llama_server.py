@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from functools import lru_cache
-from itertools import takewhile
 from pathlib import PurePath
 from typing import Any, overload
 
@@ -39,13 +38,21 @@ from fimlsp.models.remote.look_ahead import (
     LookAhead,
     RemoteModel,
     ServerStep,
+    common_prefix,
     ranked,
 )
+from fimlsp.models.remote.reading import ReadingMeter
 
 FORCED = 1000.0
 REMEMBERED_TEXTS = 256
 GREEDY = {"temperature": 0, "samplers": ["temperature"], "speculative.n_max": 0, "cache_prompt": True}
-OPTIONS = {**GREEDY, "return_tokens": True, "stream": True, "response_fields": ["stop_type"]}
+OPTIONS = {
+    **GREEDY,
+    "return_tokens": True,
+    "return_progress": True,
+    "stream": True,
+    "response_fields": ["stop_type"],
+}
 ALL_OF_ONE = {**GREEDY, "response_fields": ["completion_probabilities"]}
 SHARED_ONE_IN = 2
 """A text goes on in a slot if that has this share of the text, or of its own; else it gets the oldest."""
@@ -125,17 +132,12 @@ class Slots:
         return slot
 
 
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """The number of equal tokens at the start of both."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
-
-
 class LlamaServer:
     """`ModelServer` over *client*, whose model has the tokens *token_bytes* and the end tokens *stops*.
 
     *keep_alive* is referenced as long as this object: the server itself, if it runs in this process. *slots*
     are those of such a server, which has no other client. The server lists `candidates` tokens at each
-    position.
+    position, and `meter` has the progress of reading that it reports.
     """
 
     def __init__(
@@ -150,6 +152,7 @@ class LlamaServer:
         self._keep_alive = keep_alive
         self._slots = slots
         self.candidates = CANDIDATES
+        self.meter = ReadingMeter()
         self.token_bytes = token_bytes
         self.stops = stops
 
@@ -206,7 +209,10 @@ class LlamaServer:
             for event in events:
                 if "stop_type" in event or event.get("stop") is True:
                     return
-                yield event
+                if (progress := event.get("prompt_progress")) is not None:
+                    self.meter.report(progress)
+                else:
+                    yield event
 
     def _prompt(self, text: Sequence[int]) -> dict[str, object]:
         slot = {} if self._slots is None else {"id_slot": self._slots.choose(text)}
@@ -294,7 +300,8 @@ def open_llama_server(
     first_bytes = tokenizer.pieces("a")[0][1]
     adds_space = first_bytes.startswith(b" ")
     vocabulary = ModelVocabulary(tokenizer.ids, token_bytes, adds_space, markers=chat)
-    network = LookAhead(LlamaServer(client, token_bytes, fim.stops), reads_on=True)
+    server = LlamaServer(client, token_bytes, fim.stops)
+    network = LookAhead(server, server.meter, is_own=client.address.is_loopback)
     return RemoteModel(
         name,
         "llama-server",

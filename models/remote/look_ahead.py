@@ -8,15 +8,18 @@ token, the run ends. The next run starts after that token, the only one that the
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Protocol
 
 from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Candidates, NextToken
+from fimlsp.models.remote.reading import ReadingMeter
 
 CANDIDATES = 64
 """Candidates requested at each position, from servers that list as many."""
@@ -25,6 +28,12 @@ CONTEXT_MAX = 8192
 """Tokens of context: a shared server takes too long to read longer prompts."""
 
 RUN_MIN, RUN_MAX = 4, 32
+
+TEXTS_KNOWN = 4
+"""The texts read last that count as read: as many as a server in this process has slots."""
+
+SLOW_S = 0.25
+"""A text that is read in less time is not read ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +132,21 @@ class ModelServer(Protocol):
 
 
 class LookAhead:
-    """`Cancellable`, `ScoresStop` and `ListsMore` network over the runs of a *server*.
+    """`Cancellable`, `ScoresStop`, `ListsMore` and `ReadsAhead` network over the runs of a *server*.
 
-    With *reads_on*, the server keeps the part of a text that a cancelled request has read.
+    With a *meter*, the server keeps the part of a text that a cancelled request has read. *is_own*: it is on
+    this machine, so it costs nothing to let it read a text that nobody has requested yet.
     """
 
-    def __init__(self, server: ModelServer, *, reads_on: bool = False) -> None:
+    def __init__(
+        self, server: ModelServer, meter: ReadingMeter | None = None, *, is_own: bool = False
+    ) -> None:
         self.server = server
-        self._reads_on = reads_on
+        self.meter = ReadingMeter() if meter is None else meter
+        self.keeps_read_part = meter is not None
+        self.is_own = is_own
         self._text = list[int]()
+        self._known = deque[Sequence[int]](maxlen=TEXTS_KNOWN)
         self._run: Generator[ServerStep, None, None] | None = None
         self._run_length = RUN_MIN
         self._run_token: int | None = None
@@ -172,12 +187,12 @@ class LookAhead:
         self._end_run()
         return self.server.more_after([*tokens, *written], most)
 
-    def read_on(self, should_stop: Callable[[], bool]) -> None:
-        """As of `ReadsOn`; costs one token beyond the text."""
-        if self._reads_on and self._text:
-            with self.cancellable(should_stop), closing(self.server.run(self._text, 1)) as steps:
-                for _ in steps:
-                    pass
+    def read_ahead(self, tokens: Sequence[int]) -> None:
+        """As of `ReadsAhead`; costs one token beyond the text."""
+        unread = self._unread(tokens)
+        if self.keeps_read_part and unread and self.meter.seconds(unread) >= SLOW_S:
+            with closing(self.server.run(tokens, 1)) as steps:
+                self._first_of(steps, tokens)
 
     @contextmanager
     def cancellable(self, should_stop: Callable[[], bool]) -> Iterator[None]:
@@ -193,9 +208,20 @@ class LookAhead:
         if step is None:
             self._end_run()
             self._run = self.server.run(self._text, self._run_length)
-            step = next(self._run)
+            step = self._first_of(self._run, self._text)
         self._run_token, self._n_taken = step.token, self._n_taken + 1
         return step.candidates
+
+    def _first_of(self, run: Generator[ServerStep, None, None], text: Sequence[int]) -> ServerStep:
+        """The first step of *run*, before which the server reads *text*."""
+        with self.meter.measured(self._unread(text)):
+            step = next(run)
+        self._known.append(tuple(text))
+        return step
+
+    def _unread(self, text: Sequence[int]) -> int:
+        """The number of tokens of *text* that follow the longest beginning which is read already."""
+        return len(text) - max((common_prefix(known, text) for known in self._known), default=0)
 
     def _end_run(self) -> None:
         """Stop the server, and adapt the next length to the number of tokens taken."""
@@ -203,6 +229,11 @@ class LookAhead:
             self._run.close()
             self._run_length = next_length(self._run_length, self._n_taken)
             self._run, self._run_token, self._n_taken = None, None, 0
+
+
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """The number of equal tokens at the start of both."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def next_length(length: int, n_taken: int) -> int:

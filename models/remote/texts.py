@@ -26,6 +26,7 @@ from fimlsp.models.protocols import Candidates
 from fimlsp.models.remote.errors import RefusedError, invalid_answer, log_probability
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.look_ahead import LookAhead, RemoteModel, ServerStep, ranked
+from fimlsp.models.remote.reading import ReadingMeter
 
 UNREADABLE = "\ufffd"
 UNKNOWN = -1
@@ -301,7 +302,8 @@ class TextLookAhead(LookAhead):
     """`Redraws` network over a `TextServer`."""
 
     def __init__(self, server: TextServer) -> None:
-        super().__init__(server)
+        is_own = server.client.address.is_loopback
+        super().__init__(server, ReadingMeter() if is_own else None, is_own=is_own)
         self._text_server = server
 
     def drawn(self, number: int) -> TextLookAhead | None:

@@ -92,12 +92,19 @@ class Neovim:
 
     def heard(self):
         """The requests and commands that the scripted server has received."""
+        return self._told("test.heard")
+
+    def rested(self):
+        """The places where the cursor rested, as the scripted server was told."""
+        return self._told("test.rested")
+
+    def _told(self, command):
         code = """
-            local heard
-            require('fimlsp.client').execute('test.heard', {}, function(result) heard = result end)
-            vim.wait(600000, function() return heard ~= nil end, 10)
-            return heard"""
-        return [tuple(event) for event in self.lua(code)]
+            local told
+            require('fimlsp.client').execute(..., {}, function(result) told = result end)
+            vim.wait(600000, function() return told ~= nil end, 10)
+            return told"""
+        return [tuple(event) for event in self.lua(code, command)]
 
     def close(self):
         self.api.command("qall!", async_=True)

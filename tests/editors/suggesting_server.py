@@ -19,8 +19,8 @@ from fimlsp import __version__
 from fimlsp.lsp_server.session.status import Statistics
 
 INVOKED = types.InlineCompletionTriggerKind.Invoked
-ACCEPT, DISMISS, TOGGLE, STATISTICS = (
-    f"fimlsp.server.{name}" for name in ("accept", "dismiss", "toggle", "statistics")
+ACCEPT, DISMISS, TOGGLE, STATISTICS, REST = (
+    f"fimlsp.server.{name}" for name in ("accept", "dismiss", "toggle", "statistics", "rest")
 )
 
 PYTHON_CELLS = types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage(language="python")])
@@ -32,6 +32,7 @@ server = LanguageServer(
 heard: list[list[str]] = []
 places: dict[str, str] = {}
 read: set[str] = set()
+rested: list[list[int]] = []
 automatic = True
 
 
@@ -116,6 +117,16 @@ def toggle() -> dict[str, bool]:
 @server.command(STATISTICS)
 def statistics() -> dict[str, object]:
     return Statistics().to_json() | {"requests": len(heard)}
+
+
+@server.command(REST)
+def rest(_uri: str, line: int, character: int) -> None:
+    rested.append([line, character])
+
+
+@server.command("test.rested")
+def tell_rested() -> list[list[int]]:
+    return rested
 
 
 @server.command("test.heard")

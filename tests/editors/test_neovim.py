@@ -21,6 +21,7 @@ pytestmark = pytest.mark.neovim
 
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 SCRIPTED = [sys.executable, str(Path(__file__).with_name("suggesting_server.py"))]
+REAL_PROTOCOL = [sys.executable, str(Path(__file__).parents[1] / "lsp_server" / "scripted_server.py")]
 
 
 def lua_list(items):
@@ -57,6 +58,28 @@ def test_accepted_with_tab(neovim):
     neovim.type("<Tab>!")
     neovim.assert_soon(lambda: neovim.text().endswith("\nf(1 + 2!)\n"), neovim.text)
     neovim.assert_soon(lambda: ("accepted", "0") in neovim.heard(), neovim.heard)
+
+
+def test_the_place_where_the_cursor_rests_is_told(neovim):
+    neovim.open("x = 1\ny = 2\nz<|> = 3\n")
+    neovim.assert_soon(lambda: neovim.rested()[-1:] == [(2, 1)], neovim.rested)
+    neovim.type("<Esc>k$")
+    neovim.assert_soon(lambda: neovim.rested()[-1:] == [(1, 4)], neovim.rested)
+
+
+def test_a_model_that_reads_for_long_shows_in_the_statusline(start_neovim, kind):
+    neovim = start_neovim(kind, f"{{ cmd = {lua_list(REAL_PROTOCOL)}, settings = {{ minLength = 0 }} }}")
+    neovim.open("# read<|>\n")
+    neovim.type("s")
+    seen = set()
+
+    def has_been_reading():
+        seen.add(neovim.lua("return require('fimlsp').status()"))
+        return any(text.startswith("fimlsp … reading ") and text.endswith("%") for text in seen)
+
+    neovim.assert_soon(has_been_reading, lambda: seen)
+    neovim.assert_soon(lambda: neovim.suggested() is not None)
+    neovim.assert_soon(lambda: "reading" not in neovim.lua("return require('fimlsp').status()"))
 
 
 def test_the_cursor_stays_in_a_call_that_is_left_open(neovim):

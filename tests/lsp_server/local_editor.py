@@ -91,8 +91,8 @@ class LocalEditor:
     """Marked texts in, suggestions out, as in `conftest.Editor`."""
 
     def __init__(self, pool, options, cursor_inside=False):
-        self.statuses = []
-        self.session = Session(pool, self.statuses.append, lambda _: None)
+        self.statuses, self.readings, self.pool = [], [], pool
+        self.session = Session(pool, self.statuses.append, lambda _: None, self.readings.append)
         self.completer = self.session.completer
         self.completer.cursor_inside = cursor_inside
         settings, problems = resolve(options, self.session.settings)

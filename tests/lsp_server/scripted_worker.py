@@ -5,6 +5,7 @@ The answer depends on the cursor's line:
 - `# die` and `# kill` end the process.
 - `# slow` decodes until it is cancelled, `# stuck` for ever.
 - `# raise` fails, `# nothing` has no suggestion.
+- `# later` is answered at the second request, `# reads` after the model has read for two seconds.
 - `# say 'a', 'b'` suggests these texts.
 - `# call 'f()'` suggests this text with the cursor before its last bracket.
 - `# rest 'abc'a` suggests the rest of the text after its typed part.
@@ -38,6 +39,8 @@ class ScriptedBackend:
         self.workspaces = {}
         self.notebooks = {}
         self.are_names_new = True
+        self.promised = set()
+        self.is_read = None
 
     def load(self, load, report):
         model = load.model
@@ -78,6 +81,12 @@ class ScriptedBackend:
     def prepare(self):
         return False
 
+    def rest(self, rest):
+        pass
+
+    def reading(self):
+        return self.is_read
+
     def has_names(self, tell):
         begins = [data.partition(b"\n")[0] for _, data in self.texts.values()]
         if b"# names never" in begins:
@@ -115,6 +124,15 @@ class ScriptedBackend:
             time.sleep(0.005)
         if line == b"# nothing":
             return Completion(reason="the script has nothing to say", final=True)
+        if line == b"# later" and request.document not in self.promised:
+            self.promised.add(request.document)
+            return Completion(reason="the script reads", later=True)
+        if line == b"# reads":
+            for percent in range(100):
+                self.is_read = request.document, percent / 100
+                should_stop()
+                time.sleep(0.02)
+            self.is_read = None
         if line == b"# cells":
             orders = "; ".join(
                 " ".join(uri.partition("#")[2] for uri in uris) for uris in self.notebooks.values()

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { registerCommands } from "./commands";
 import { onKeyChange } from "./key";
 import { onActiveInterpreterChange } from "./python";
+import { Resting } from "./resting";
 import { Server } from "./server";
 import { isServerElsewhere, SECTION, selectorOf } from "./settings";
 import type { Shown } from "./shown";
@@ -39,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidGrantWorkspaceTrust(() => only.renew()),
     vscode.workspace.onDidOpenTextDocument(() => wakeIfNeeded(only)),
     vscode.workspace.onDidChangeTextDocument((change) => typeOver(only.shown, change)),
+    watchCursor(only),
     vscode.workspace.onDidChangeConfiguration((change) => {
       const model = vscode.workspace.getConfiguration(SECTION).get("model");
       const namesServer = change.affectsConfiguration(`${SECTION}.model`) && isServerElsewhere(model);
@@ -62,6 +64,20 @@ function typeOver(shown: Shown, { document, contentChanges, reason }: vscode.Tex
     const range = new vscode.Range(colon.line, colon.character, colon.line, colon.character + 1);
     void editor.edit((edit) => edit.delete(range), { undoStopBefore: false, undoStopAfter: true });
   }
+}
+
+/** Tell the server where the cursor rests. */
+function watchCursor(only: Server): vscode.Disposable {
+  const resting = new Resting<vscode.TextEditor>((editor) => void only.rest(editor.document, editor.selection.active));
+  return vscode.Disposable.from(
+    { dispose: () => resting.end() },
+    vscode.window.onDidChangeActiveTextEditor((editor) => editor !== undefined && resting.enter(editor)),
+    vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
+      if (textEditor === vscode.window.activeTextEditor) {
+        resting.move(textEditor);
+      }
+    }),
+  );
 }
 
 /** Start the server if a document is open that is completed. */

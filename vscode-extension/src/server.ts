@@ -16,7 +16,8 @@ import {
   type Places,
   unusableMessage,
 } from "./python";
-import { installFromOf, interpreterOf, SECTION } from "./settings";
+import { REST } from "./resting";
+import { installFromOf, interpreterOf, SECTION, selectorOf } from "./settings";
 import { Shown } from "./shown";
 import { STATUS, type Status } from "./status";
 
@@ -128,6 +129,15 @@ export class Server {
     return (await this.client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args })) as T;
   }
 
+  /** The cursor rests at *at* in *document*; a server that does not run is told when it starts. */
+  async rest(document: vscode.TextDocument, at: vscode.Position): Promise<void> {
+    const uri = this.client?.code2ProtocolConverter.asUri(document.uri);
+    const selector = selectorOf(vscode.workspace.getConfiguration(SECTION));
+    if (uri !== undefined && vscode.languages.match(selector, document) > 0) {
+      await this.execute(REST, uri, at.line, at.character).catch((error) => this.log.debug(`${REST}: ${error}`));
+    }
+  }
+
   private find(places: Places): Promise<Command | undefined> {
     return firstWorking(candidates(places), (each) => isInstalled(each, this.folders.extension));
   }
@@ -172,6 +182,10 @@ export class Server {
     });
     this.client = client;
     await client.start();
+    const editor = vscode.window.activeTextEditor;
+    if (editor !== undefined) {
+      void this.rest(editor.document, editor.selection.active);
+    }
   }
 
   /** The server says what it does; an extra that its model needs is offered once. */

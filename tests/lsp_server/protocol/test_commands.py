@@ -17,7 +17,16 @@ from ..wire import SCRIPTED, children, did_open, inline, tcp_server
 URI = "file:///a.py"
 FOUND = "fimlsp.lsp_server.protocol.commands"
 HAND = types.InlineCompletionTriggerKind.Invoked
-NO_SENSE = [("accept", []), ("dismiss", [1]), ("toggle", ["on"]), ("no", []), ("accept", ["1", "2"])]
+NO_SENSE = [
+    ("accept", []),
+    ("dismiss", [1]),
+    ("toggle", ["on"]),
+    ("no", []),
+    ("accept", ["1", "2"]),
+    ("rest", [URI]),
+    ("rest", [URI, -1, 0]),
+    ("rest", [URI, 0, "x"]),
+]
 
 
 async def test_commands(editor):
@@ -35,6 +44,7 @@ async def test_commands(editor):
     assert (await editor.command("toggle", True)).automatic is True
     assert (await editor.command("names")).known is True
     assert await editor.command("reload") is None
+    assert await editor.command("rest", URI, 0, 1) is None
     for name, arguments in NO_SENSE:
         with pytest.raises(JsonRpcException):
             await editor.command(name, *arguments)
@@ -68,7 +78,7 @@ async def test_models_that_cannot_be_found_out(monkeypatch):
 
 async def test_the_commands_are_announced(start_editor):
     result = await (await start_editor()).initialize()
-    names = ["accept", "dismiss", "toggle", "reload", "status", "statistics", "models", "names"]
+    names = ["accept", "dismiss", "toggle", "reload", "status", "statistics", "models", "names", "rest"]
     announced = result.capabilities.execute_command_provider.commands
     assert [*announced] == [f"fimlsp.server.{name}" for name in names]
     assert result.capabilities.completion_provider is None

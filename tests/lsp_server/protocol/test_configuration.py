@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from fimlsp.lsp_server.protocol.client_requests import READING
+
 EMPTY = types.Position(0, 0)
 
 
@@ -16,6 +18,21 @@ async def test_the_model_of_the_initial_options_is_loaded_with_progress(start_ed
     await editor.until(lambda: len(next(iter(editor.client.progress_reports.values()), [])) == 2)
     begin, end = next(iter(editor.client.progress_reports.values()))
     assert (begin.message, end.message) == ("reading", "initial")
+
+
+async def test_a_model_that_reads_for_long_shows_progress_until_its_answer(editor):
+    editor.open("# reads<|>")
+    assert await editor.suggestion() == "scripted v1 '# reads' ''"
+    reports = editor.client.progress_reports
+
+    def of_reading():
+        return next((bar for bar in reports.values() if bar and bar[0].message == READING), [None])
+
+    await editor.until(lambda: of_reading()[-1] is not None and of_reading()[-1].kind == "end")
+    begin, *steps, _ = of_reading()
+    percents = [step.percentage for step in (begin, *steps)]
+    assert begin.percentage > 0, "it was not shown at once"
+    assert percents == sorted(set(percents))
 
 
 async def test_the_configuration_wins_and_may_change(start_editor):

@@ -12,7 +12,7 @@ from fimlsp.languages.custom import LarkLanguage
 from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
-from fimlsp.lexing.interruption import Interrupted, interruptible
+from fimlsp.lexing.interruption import interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.answers import describe_faults, to_completion
@@ -27,6 +27,7 @@ from fimlsp.lsp_server.worker.backend import (
     seconds_left,
 )
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
+from fimlsp.lsp_server.worker.reading_ahead import ReadingAhead
 from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.settings import DecodeSettings
@@ -319,57 +320,37 @@ def test_a_grammar_that_cannot_be_used_is_the_reason():
     assert not backend.prepare()
 
 
-class Reader:
-    """A network that reads a text to its end in one call, unless it is interrupted."""
-
-    token_bytes, stops = (), frozenset()
-    begin = advance = print
-
-    def __init__(self):
-        self.calls = 0
-
-    def read_on(self, should_stop):
-        self.calls += 1
-        if should_stop():
-            raise Interrupted
+def served(*, keeps_read_part, is_alive):
+    """The reading ahead of a network elsewhere."""
+    return ReadingAhead(
+        SimpleNamespace(keeps_read_part=keeps_read_part, meter=SimpleNamespace(is_alive=is_alive))
+    )
 
 
-def test_after_a_request_without_time_the_model_reads_on_until_a_message_comes():
-    backend, reader = Backend(), Reader()
-    backend._model, backend._is_reading = SimpleNamespace(network=reader), False
-    assert not backend.prepare()
-    assert reader.calls == 0, "no request was too short"
-    backend._is_reading = True
-    with pytest.raises(Interrupted), interruptible(lambda: True):
-        backend.prepare()
-    assert not backend.prepare()
-    assert not backend.prepare()
-    assert reader.calls == 2, "after the message it reads on, to the end, once"
-
-
-def test_a_server_that_fails_while_it_reads_on_is_left_until_the_next_request():
-    def fail(_):
-        raise ServerError("Cannot reach a model server. Start it.")
-
-    backend, reader = Backend(), Reader()
-    reader.read_on = fail
-    backend._model, backend._is_reading = SimpleNamespace(network=reader), True
-    assert not backend.prepare()
-    assert not backend._is_reading
-
-
-SLOW = {  # the model; the reasons of requests in a row, and at last an error or none
-    "/models/large.gguf": ([STILL_READING] * 5, False),
-    "owner/checkpoint": ([STILL_READING] * 5, False),
-    "http://127.0.0.1:8012": ([TOO_SLOW.format(2000)] * (SLOW_IN_A_ROW - 1), True),
+ADDRESS = "http://127.0.0.1:8012"
+GIVEN_UP = [TOO_SLOW.format(2000)] * (SLOW_IN_A_ROW - 1), True
+SLOW = {  # the model, its reading ahead; the reasons of requests in a row, and at last an error or none
+    "a file": (
+        "/models/large.gguf",
+        served(keeps_read_part=True, is_alive=False),
+        ([STILL_READING] * 5, False),
+    ),
+    "a checkpoint": ("owner/checkpoint", None, ([STILL_READING] * 5, False)),
+    "a server that reads": (
+        ADDRESS,
+        served(keeps_read_part=True, is_alive=True),
+        ([STILL_READING] * 5, False),
+    ),
+    "a silent server": (ADDRESS, served(keeps_read_part=True, is_alive=False), GIVEN_UP),
+    "a server that forgets": (ADDRESS, served(keeps_read_part=False, is_alive=True), GIVEN_UP),
 }
 
 
-@pytest.mark.parametrize("name", SLOW)
-def test_only_a_server_is_given_up_for_slowness(name):
-    expected, fails = SLOW[name]
+@pytest.mark.parametrize("case", SLOW)
+def test_only_a_server_that_does_not_read_is_given_up_for_slowness(case):
+    name, ahead, (expected, fails) = SLOW[case]
     backend = Backend()
-    backend._loaded = Load(name)
+    backend._loaded, backend._ahead = Load(name), ahead
     model = SimpleNamespace(name=name)
     answers = [backend._too_slow(model, Limits()) for _ in expected]
     assert [answer.reason for answer in answers] == expected

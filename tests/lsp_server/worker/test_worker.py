@@ -62,6 +62,9 @@ class Day:
         self.pieces -= 1
         return self.pieces >= 0
 
+    def reading(self):
+        return None
+
     def close(self, _):
         self.done.append("close")
 

@@ -1,11 +1,10 @@
 """Runs: the tokens that count, the start of the next run, and its length."""
 
-from contextlib import nullcontext
-
 import pytest
 
 from fimlsp.models.protocols import Candidates
 from fimlsp.models.remote.look_ahead import RUN_MAX, RUN_MIN, LookAhead, ServerStep, next_length
+from fimlsp.models.remote.reading import ReadingMeter
 
 
 class Counter:
@@ -51,16 +50,34 @@ def test_a_text_begun_anew_is_asked_anew():
     assert [run[0] for run in server.runs] == [(1,), (1, 7)]
 
 
-@pytest.mark.parametrize(("reads_on", "expected"), [(True, [((1, 2, 3), 1)]), (False, [])])
-def test_a_text_is_read_to_its_end_only_where_the_server_keeps_it(reads_on, expected):
-    server = Counter()
-    server.cancellable = lambda _: nullcontext()
-    network = LookAhead(server, reads_on=reads_on)
-    network.read_on(lambda: False)
-    network.begin([1, 2], [3])
+READ_AHEAD = {  # the meter's speed, texts read before, a text; is it read?
+    "its speed is unknown": (None, [], [1, 2, 3], True),
+    "it is slow": (4.0, [], [1, 2, 3], True),
+    "it is quick": (1000.0, [], [1, 2, 3], False),
+    "all of it is read already": (None, [[1, 2, 3]], [1, 2, 3], False),
+    "a beginning of another text": (None, [[1, 2, 3, 4]], [1, 2], False),
+    "the rest is short": (8.0, [[1, 2]], [1, 2, 3], False),
+    "the rest is long": (2.0, [[1, 2]], [1, 2, 3], True),
+}
+
+
+@pytest.mark.parametrize("case", READ_AHEAD)
+def test_what_is_read_ahead(case):
+    per_second, before, text, is_read = READ_AHEAD[case]
+    server, meter = Counter(), ReadingMeter()
+    network = LookAhead(server, meter)
+    for known in before:
+        network.begin(known)
     server.runs.clear()
-    network.read_on(lambda: False)
-    assert [(run[0], run[1]) for run in server.runs] == expected
+    meter.per_second = per_second
+    network.read_ahead(text)
+    assert [run[:2] for run in server.runs] == ([[tuple(text), 1]] if is_read else [])
+
+
+def test_nothing_is_read_ahead_where_the_server_forgets_it():
+    server = Counter()
+    LookAhead(server).read_ahead([1, 2, 3])
+    assert not server.runs
 
 
 LENGTHS = [(4, 4, 8), (16, 16, 32), (32, 32, 32), (32, 2, 17), (8, 1, 5), (5, 1, 4), (4, 0, 4)]

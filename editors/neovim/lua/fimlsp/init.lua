@@ -4,6 +4,7 @@ local client = require('fimlsp.client')
 local config = require('fimlsp.config')
 local inside = require('fimlsp.inside')
 local keymaps = require('fimlsp.keymaps')
+local resting = require('fimlsp.resting')
 local shown = require('fimlsp.shown')
 local status = require('fimlsp.status')
 local suggestion = require('fimlsp.suggestion')
@@ -31,6 +32,7 @@ local function attach(buffer)
   if not vim.b[buffer].fimlsp_off then
     display().attach(buffer)
   end
+  resting.watch(buffer)
 end
 
 --- Start the server for each buffer of the right kind, those that are open already included.
@@ -48,6 +50,7 @@ function M.setup(options)
     end,
   })
   inside.watch()
+  status.watch()
   M.start()
 end
 

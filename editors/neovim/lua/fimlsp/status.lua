@@ -28,7 +28,31 @@ local MEANINGS = {
 ---@type fimlsp.Status
 M.latest = { state = 'stopped' }
 
---- Set the status and notify statuslines by the event `User FimlspStatus`.
+---@type integer? How much of the text a model has read that reads for long, in percent.
+M.percent = nil
+
+--- Notify statuslines by the event `User FimlspStatus`.
+local function changed()
+  vim.api.nvim_exec_autocmds('User', { pattern = 'FimlspStatus', modeline = false })
+  vim.cmd.redrawstatus()
+end
+
+--- Follow the progress of the server.
+function M.watch()
+  vim.api.nvim_create_autocmd('LspProgress', {
+    group = vim.api.nvim_create_augroup('fimlsp.progress', {}),
+    callback = function(event)
+      local sender = vim.lsp.get_client_by_id(event.data.client_id)
+      if sender and sender.name == 'fimlsp' then
+        local value = event.data.params.value
+        M.percent = value.kind ~= 'end' and value.percentage or nil
+        changed()
+      end
+    end,
+  })
+end
+
+--- Set the status.
 ---@param status fimlsp.Status
 function M.set(status)
   for name, value in pairs(status) do
@@ -37,8 +61,7 @@ function M.set(status)
     end
   end
   M.latest = status
-  vim.api.nvim_exec_autocmds('User', { pattern = 'FimlspStatus', modeline = false })
-  vim.cmd.redrawstatus()
+  changed()
 end
 
 --- The status for the current buffer: the outcome of a request in another buffer is left out.
@@ -62,13 +85,16 @@ function M.ended()
   end
 end
 
---- A few characters for a statusline: a sign, and the progress of loading or the reason for no suggestion.
+--- A few characters for a statusline: a sign, and the progress of loading or reading, or the reason for no suggestion.
 ---@return string
 function M.text()
   local status = M.here()
   local text = 'fimlsp ' .. (SIGNS[status.state] or status.state) .. (status.problem and ' !' or '')
   if status.state == 'loading' and status.percent then
     return ('%s %d%%'):format(text, status.percent)
+  end
+  if status.state ~= 'loading' and M.percent then
+    return ('%s reading %d%%'):format(text, M.percent)
   end
   if status.state == 'none' and status.reason then
     return ('%s %s'):format(text, vim.fn.strcharpart(status.reason, 0, 40))

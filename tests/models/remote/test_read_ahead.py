@@ -1,0 +1,91 @@
+"""The real llama.cpp: texts are read before a request, or read on after it was cancelled."""
+
+import pytest
+
+from fimlsp import python
+from fimlsp.lexing.interruption import Interrupted
+from fimlsp.models.completion import complete_many, prompt_ahead
+from fimlsp.models.decoding.settings import DecodeSettings
+from fimlsp.models.loading import load_model
+from fimlsp.models.protocols import ReadsAhead
+from fimlsp.quotient.engine import Engine
+
+TEXT = list(range(300, 1100))
+ANOTHER = list(range(1200, 1900))
+
+
+def read_now(network, text):
+    """The number of tokens that the server has to read for *text*, by its own figures."""
+    body = {"prompt": text, "n_predict": 1, **network.server._prompt(text), "cache_prompt": True}
+    return network.server._client.ask("/completion", body)["timings"]["prompt_n"]
+
+
+def never():
+    return False
+
+
+@pytest.fixture
+def network(gguf):
+    return load_model(str(gguf("bundled")), threads=1).network
+
+
+def test_a_text_is_read_to_its_end_after_its_request_was_cancelled(network):
+    with pytest.raises(Interrupted), network.cancellable(lambda: True):
+        network.begin(TEXT)
+    with network.cancellable(never):
+        network.read_ahead(TEXT)
+    assert read_now(network, TEXT) <= 2, "only the last token is read again"
+
+
+def test_two_texts_that_are_read_ahead_keep_their_slots(network):
+    with network.cancellable(never):
+        network.read_ahead(TEXT)
+        network.meter.per_second = None
+        network.read_ahead(ANOTHER)
+    assert read_now(network, TEXT) <= 2
+    assert read_now(network, ANOTHER) <= 2
+
+
+def test_reading_that_is_stopped_goes_on_where_it_was(network):
+    def stop_after_some():
+        return network.meter.share is not None and network.meter.share >= 0.2
+
+    with pytest.raises(Interrupted), network.cancellable(stop_after_some):
+        network.read_ahead(TEXT)
+    assert read_now(network, TEXT) < len(TEXT), "a part of it is read"
+
+
+def test_the_speed_is_known_from_the_first_text_on_and_a_quick_one_is_not_read_ahead(network):
+    assert network.meter.per_second is None, "the model has read an empty prompt"
+    network.begin(TEXT)
+    assert network.meter.per_second > 0
+    assert network.meter.share is None, "it does not read now"
+    network.meter.per_second = 1e9
+    with network.cancellable(never):
+        network.read_ahead(ANOTHER)
+    assert read_now(network, ANOTHER) == len(ANOTHER)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(b"def area(width):\n    re", b"\n"), (b"x = [1]\n" * 90, b"y\n" * 90)]
+)
+def test_the_prompt_that_is_read_ahead_is_that_of_the_request(gguf, left, right, monkeypatch):
+    model, settings = load_model(str(gguf("bundled"))), DecodeSettings(tokens=8)
+    start = Engine(python()).document(left + right).middle(len(left), len(left)).start
+    begin, read = model.network.begin, []
+
+    def recorded(tokens, written=()):
+        read.append(tokens)
+        return begin(tokens, written)
+
+    monkeypatch.setattr(model.network, "begin", recorded)
+    complete_many(model, left, right, start, settings, never)
+    assert read[0] == prompt_ahead(model, left, right, settings).tokens
+
+
+def test_llama_cpp_in_the_process_and_on_this_machine_reads_ahead(gguf, served):
+    for name in (str(gguf("bundled")), served("bundled")):
+        network = load_model(name).network
+        assert isinstance(network, ReadsAhead)
+        assert network.is_own
+        assert network.keeps_read_part
