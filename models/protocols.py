@@ -175,7 +175,7 @@ class Cancellable(NextToken, Protocol):
 
 
 class Reading(Protocol):
-    """What is known about the reading of a network elsewhere."""
+    """Speed and progress of a network elsewhere that reads a text."""
 
     @property
     def per_second(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The reading of a server: how fast it is, how far it has come, and whether there is a sign of life.
+"""The reading of a server: its speed, its progress, and signs of life.
 
 llama.cpp reports all of this itself. For other servers only the time up to their first token is known.
 """
@@ -60,7 +60,7 @@ class ReadingMeter:
             self.share = None
 
     def report(self, progress: object) -> None:
-        """Take llama.cpp's *progress* of a prompt, any JSON; what has another form does not count."""
+        """Take llama.cpp's *progress* of a prompt, any JSON; a value of another form does not count."""
         match progress:
             case {"total": int(total), "processed": int(read), "cache": int(cached), "time_ms": int(ms)}:
                 self._is_reported, self._waiting_since = True, time.monotonic()

@@ -1,4 +1,4 @@
-"""What a model elsewhere reads in pauses, and what is told of it."""
+"""The texts that a model elsewhere reads in pauses, and the reports on it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def same(place):
     return place
 
 
-PLACES = {  # what happens, and the offset of the text that is read then, if any
+PLACES = {  # events, and the offset of the text that is read then, if any
     "nothing": ([], None),
     "the cursor rests": ([at(A, 3)], 3),
     "and elsewhere": ([at(A, 3), at(B, 8)], 8),
