@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from shutil import copy
 from time import process_time
+from typing import Any
 
 import click
 import numpy as np
@@ -18,6 +19,7 @@ from engine.damage import Damage
 from engine.fight import Fight
 from engine.library import KINDS, Library, load_library
 from generate import write_script
+from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from fimlsp import load_model
@@ -29,13 +31,22 @@ TURNS = 16
 
 def random_model(folder: Path, seed: int) -> FimModel:
     """The bundled model with random weights, and without its cache."""
-    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
-        copy(BUNDLED / name, folder)
+    for path in BUNDLED.glob("*.json"):
+        copy(path, folder)
     rng = np.random.default_rng(seed)
-    weights = load_file(BUNDLED / "model.safetensors")
-    drawn = {name: rng.normal(0, 0.05, matrix.shape).astype(matrix.dtype) for name, matrix in weights.items()}
-    save_file(drawn, folder / "model.safetensors")
+    for path in BUNDLED.glob("*.safetensors"):
+        weights = load_file(path)
+        drawn = {name: _drawn(rng, matrix) for name, matrix in weights.items()}
+        save_file(drawn, folder / path.name)
     return load_model(str(folder), uses_buffer=False)
+
+
+def _drawn(rng: np.random.Generator, matrix: NDArray[Any]) -> NDArray[Any]:
+    """Random weights of the kind of *matrix*: whole numbers of 8 bits, their scales, or plain numbers."""
+    if matrix.dtype == np.int8:
+        return rng.integers(-127, 128, matrix.shape, dtype=np.int8)
+    spread = 0.05 / 127 if matrix.dtype == np.float32 else 0.05
+    return (np.abs(rng.normal(0, spread, matrix.shape))).astype(matrix.dtype)
 
 
 def judged(library: Library, kind: str, text: str, folder: Path, seed: int) -> list[str]:

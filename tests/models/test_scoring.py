@@ -10,7 +10,7 @@ from fimlsp.models.loading import load_model
 
 from .tiny_checkpoints import FAMILIES, make
 
-LEFT, RIGHT = b"def f(a, b):\n    return ", b"\n"
+LEFT, RIGHT = b"def f(a, b):\n    return (", b")\n"
 
 
 def test_a_score_is_what_the_network_says_token_by_token():

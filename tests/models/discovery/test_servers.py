@@ -32,7 +32,7 @@ def test_the_real_llama_cpp(gguf, monkeypatch):
         assert served.n_parameters > 3_000_000
         monkeypatch.setattr(listing, "models_on_servers", lambda: [served])
         model = [*listing.local_models()][-1]
-        assert (model.name, model.family, model.fills_in) == (served.address, "fimlsp", True)
+        assert (model.name, model.family, model.fills_in) == (served.address, "fimlsp with files", True)
         assert model.program.startswith("llama-server: ")
     assert models_on_servers((port,)) == []
 
