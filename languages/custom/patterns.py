@@ -51,6 +51,7 @@ _UNSUPPORTED = {
     getattr(sre, "POSSESSIVE_REPEAT", None): "has a possessive repetition",
 }
 _MOST_COPIES = 2_000
+_ALPHABETS = re.ASCII | re.UNICODE
 
 
 class PatternError(ValueError):
@@ -114,7 +115,8 @@ class PatternCompiler:
     def _group(self, operand: Operand, target: int) -> int:
         _, added, removed, body = operand
         outside = self._flags
-        self._flags = (outside | added) & ~removed
+        kept = outside & ~_ALPHABETS if added & _ALPHABETS else outside
+        self._flags = (kept | added) & ~removed
         first = self._sequence(body, target)
         self._flags = outside
         return first
@@ -252,4 +254,4 @@ def ascending(ranges: Iterable[Range], *, is_negated: bool) -> tuple[Range, ...]
     return tuple((low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
 
 
-__all__ = ["PatternCompiler", "PatternError", "ProgramTooLargeError"]
+__all__ = ["PatternCompiler", "PatternError", "ProgramTooLargeError", "sre"]

@@ -14,13 +14,15 @@ from functools import lru_cache
 from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
 from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.automata.leftmost_first import Accept, Program, ProgramTooLargeError
-from fimlsp.lexing.automata.overlaps import LookAroundsError, TooManyStatesError, whole_texts
+from fimlsp.lexing.automata.whole_texts import TooManyStatesError, limited, whole_texts
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.lexing.nesting import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar
 from fimlsp.quotient.language.contract import Language
 
 MOST_STATES = 10_000
+MOST_SECONDS = 12
+"""Processor time for the automaton."""
 _MOST_STEPS = 200_000
 _TEXT = "TEXT"
 _SHOWN = 60
@@ -59,15 +61,11 @@ def _automaton(pattern: str) -> tuple[Dfa, bool]:
     program = Program(_MOST_STEPS)
     try:
         start = PatternCompiler(program).compiled(pattern, program.add(Accept(0)))
-        return whole_texts(program, start, CODE, _TEXT, MOST_STATES)
+        whole = whole_texts(program, [start], CODE, lambda _: _TEXT, limited(MOST_STATES, MOST_SECONDS))
+        return whole.dfa.expand(), bool(whole.empty)
     except PatternError as error:
         raise GrammarError(
             f"Cannot use the expression {shown!r}: it {error}. Write it without that."
-        ) from error
-    except LookAroundsError as error:
-        raise GrammarError(
-            f"Cannot use the expression {shown!r}: it looks around. Leave out ^, $, \\b and groups such as "
-            f"(?=…); the whole text has to match anyway."
         ) from error
     except (ProgramTooLargeError, TooManyStatesError) as error:
         raise GrammarError(

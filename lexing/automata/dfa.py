@@ -224,6 +224,29 @@ def minimised(
     )
 
 
+def trimmed(
+    classes: bytes,
+    rows: Rows,
+    accepts: list[int],
+    starts: Mapping[str, int],
+    kinds: tuple[str, ...],
+    *,
+    apart: int,
+) -> CompactDfa:
+    """As `minimised`, but only the states that lead to no accepting one are merged, with `DEAD`."""
+    live = _live(tuple(rows), tuple(accepts))
+    kept = [0, *(state for state, bits in enumerate(live) if bits or state == apart)]
+    number = dict.fromkeys(range(len(rows)), DEAD) | {state: new for new, state in enumerate(kept)}
+    return CompactDfa(
+        classes,
+        tuple(tuple(number[target] for target in rows[state]) for state in kept),
+        tuple(accepts[state] for state in kept),
+        tuple(live[state] for state in kept),
+        {mode: number[state] for mode, state in starts.items()},
+        kinds,
+    )
+
+
 def _subsets(nfa: Nfa, classes: bytes) -> tuple[Rows, list[int], dict[str, int]]:
     """Subset construction (Rabin and Scott 1959).
 

@@ -2,7 +2,7 @@
 
 `overlaps` finds the lexemes that can be taken for each other, by the subset construction of all expressions
 at once. Look-arounds count as true there. So an overlap may be reported that they exclude, and none is
-missed. `whole_texts` is the automaton of one expression whose whole text matches.
+missed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
-from fimlsp.lexing.automata.dfa import DEAD, Dfa, minimised
 from fimlsp.lexing.automata.leftmost_first import Accept, Again, Ahead, Behind, Bytes, Program, Split
 
 
@@ -71,55 +70,6 @@ def overlaps(
     return Overlaps(tuple(same), tuple(beyond))
 
 
-class LookAroundsError(ValueError):
-    """An expression looks around."""
-
-
-class TooManyStatesError(ValueError):
-    """An automaton is too large."""
-
-
-def whole_texts(program: Program, start: int, mode: str, kind: str, most: int) -> tuple[Dfa, bool]:
-    """The minimal DFA of the texts of the expression at *start* but the empty one; True if that is one too.
-
-    It has one *mode* and one *kind*, and before minimising at most *most* states.
-
-    Raises:
-        LookAroundsError: the expression has look-arounds.
-        TooManyStatesError: it needs more states.
-    """
-    if any(isinstance(step, Ahead | Behind) for step in program.steps):
-        raise LookAroundsError
-    search = _Joint(program, ())
-    begin = search.reached([start])
-    numbers: dict[frozenset[int] | None, int] = {frozenset(): DEAD, None: 1}
-    pending: list[frozenset[int] | None] = [*numbers]
-    rows: list[tuple[int, ...]] = []
-    for state in pending:
-        targets: dict[int, set[int]] = {}
-        for number in begin if state is None else state:
-            step = program.steps[number]
-            if isinstance(step, Bytes):
-                for byte, target in step.table.items():
-                    targets.setdefault(byte, set()).add(target)
-        row = [DEAD] * 256
-        after: dict[frozenset[int], frozenset[int]] = {}
-        for byte, several in targets.items():
-            one = frozenset(several)
-            following = after[one] if one in after else after.setdefault(one, search.reached(one))
-            if following not in numbers:
-                numbers[following] = len(numbers)
-                pending.append(following)
-            row[byte] = numbers[following]
-        rows.append(tuple(row))
-        if len(pending) > most:
-            raise TooManyStatesError(f"more than {most} states")
-    ends = [state is not None and search.accepts(state) for state in pending]
-    accepts = [0 if end else -1 for end in ends]
-    compact = minimised(bytes(range(256)), rows, accepts, {mode: 1}, (kind,), apart=1)
-    return compact.expand(), search.accepts(begin)
-
-
 def first_bytes(program: Program, start: int) -> int:
     """The bytes that texts of the expression from the step *start* on may start with, as a bit set."""
     steps = (program.steps[number] for number in _Joint(program, ()).reached([start]))
@@ -148,10 +98,6 @@ class _Joint:
         if bits is None:
             bits = self._known[number] = _bits(table)
         return bits
-
-    def accepts(self, state: frozenset[int]) -> bool:
-        """True if a text may end at *state*."""
-        return any(isinstance(self._steps[number], Accept) for number in state)
 
     def reached(self, steps: Sequence[int] | frozenset[int]) -> frozenset[int]:
         """The steps that read or accept, to which *steps* lead without reading."""

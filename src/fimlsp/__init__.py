@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all e
 if TYPE_CHECKING:
     from fimlsp.languages.custom import choice as choice
     from fimlsp.languages.custom import gbnf as gbnf
+    from fimlsp.languages.custom import json_schema as json_schema
     from fimlsp.languages.custom import load_grammar as load_grammar
     from fimlsp.languages.custom import regular as regular
     from fimlsp.languages.json import json as json
@@ -42,6 +43,7 @@ __all__ = [
     "generate",
     "generate_many",
     "json",
+    "json_schema",
     "load_grammar",
     "load_model",
     "python",
@@ -63,6 +65,7 @@ _ORIGINS = {
     "generate": ("fimlsp.models.completion", "generate"),
     "generate_many": ("fimlsp.models.completion", "generate_many"),
     "json": ("fimlsp.languages.json", "json"),
+    "json_schema": ("fimlsp.languages.custom", "json_schema"),
     "load_grammar": ("fimlsp.languages.custom", "load_grammar"),
     "load_model": ("fimlsp.models.loading", "load_model"),
     "python": ("fimlsp.languages.python", "python"),

@@ -21,6 +21,13 @@ PATTERNS = [
     "(ab|a)(bc|c)",
     r"\w+(é)?",
     "(?s:.)1",
+    "^a$",
+    r"a\b.*",
+    "(?!ab)[ab]+",
+    "(?s:.)(?<=a)b.?|é(?<!a)b",
+    "(?s:.)*a$(?s:.)?",
+    "(?:(?!ab).)*",
+    "(?=.*b)(?=.*1).*",
 ]
 
 
@@ -56,7 +63,7 @@ def test_a_choice_has_exactly_its_texts():
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        ("^a$", "it looks around"),
+        ("(?=a(?!b))a", "it has a look-around within a look-around"),
         ("(a)\\1", "it refers back to a group"),
         ("[", "cannot be read by Python"),
         ("a{3000}", "it repeats something 3000 times"),

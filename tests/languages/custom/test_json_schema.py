@@ -1,0 +1,406 @@
+"""Languages of JSON Schemas, against the package `jsonschema` on random instances, mutants and middles."""
+
+import datetime
+import json
+import random
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema.validators import extend
+
+from fimlsp import Engine, Vocabulary, json_schema
+from fimlsp.quotient.grammar.cfg import GrammarError
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "age": {"type": "integer", "minimum": 0, "maximum": 120},
+        "kid": {"$ref": "#"},
+        "name": {"type": "string", "minLength": 1, "maxLength": 3},
+    },
+    "required": ["name"],
+    "additionalProperties": False,
+}
+TREE = {
+    "$ref": "#/$defs/node",
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {"a": {"type": "array", "items": {"$ref": "#/$defs/node"}}, "b": {"const": 1}},
+            "required": ["b"],
+        }
+    },
+}
+TAGGED = {
+    "oneOf": [
+        {
+            "properties": {"a": {"const": "x"}, "b": {"type": "null"}},
+            "required": ["a", "b"],
+            "type": "object",
+        },
+        {"properties": {"a": {"const": "y"}, "b": {"type": "boolean"}}, "required": ["a"], "type": "object"},
+        {"type": ["integer", "null"]},
+    ]
+}
+SCHEMAS = {
+    "person": PERSON,
+    "tree": TREE,
+    "tagged": TAGGED,
+    "all": True,
+    "types": {"type": ["string", "null", "boolean"]},
+    "no type": {"minLength": 2, "minItems": 1, "required": ["a"], "minimum": 3},
+    "extras": {"properties": {"a": {"type": "null"}}, "additionalProperties": {"type": "integer"}},
+    "extras required": {"required": ["b", "c"], "additionalProperties": {"enum": [1, "x"]}},
+    "tuple": {
+        "prefixItems": [{"type": "string"}, {"type": "integer"}],
+        "items": {"type": "null"},
+        "minItems": 1,
+    },
+    "closed tuple": {"type": "array", "prefixItems": [True, {"const": 1}], "items": False},
+    "items": {"type": "array", "items": {"enum": ["a", "b", 1, None]}, "minItems": 2, "maxItems": 3},
+    "no items": {"type": "array", "maxItems": 0},
+    "enum": {"enum": ["a", 1, 2.5, None, True, [1, {"a": "b"}], {"a": 1, "b": []}]},
+    "enum of a type": {"enum": ["a", 1, 2.5, "b"], "type": ["integer", "string"]},
+    "any of": {
+        "anyOf": [{"type": "integer"}, {"minimum": 2, "type": "number"}, {"pattern": "^a", "type": "string"}]
+    },
+    "any of with more": {"type": "string", "maxLength": 2, "anyOf": [{"pattern": "a"}, {"minLength": 2}]},
+    "any of what is required": {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    },
+    "all of": {
+        "allOf": [
+            {"properties": {"a": {"type": "integer"}}, "required": ["a"]},
+            {"properties": {"a": {"minimum": 2}, "b": {"type": "string"}}, "type": "object"},
+        ]
+    },
+    "all of itself": {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/x"}},
+        "allOf": [{"properties": {"a": {"$ref": "#"}}}],
+        "$defs": {"x": {"properties": {"a": {"$ref": "#/$defs/x"}, "b": {"type": "integer"}}}},
+    },
+    "reference with more": {
+        "$ref": "#/$defs/x",
+        "maximum": 2,
+        "$defs": {"x": {"type": "number", "minimum": -1}},
+    },
+    "bounds": {"type": "number", "minimum": -2.5, "exclusiveMaximum": 10.25},
+    "upper bound": {"type": "number", "maximum": -0.5},
+    "exclusive": {"type": "integer", "exclusiveMinimum": -12, "exclusiveMaximum": 101},
+    "of zero": {"type": "number", "exclusiveMinimum": 0},
+    "length": {"type": "string", "minLength": 1, "maxLength": 2},
+    "date": {"type": "string", "format": "date"},
+    "date-time": {"type": "string", "format": "date-time"},
+    "uuid": {"type": "string", "format": "uuid"},
+    "never": {"properties": {"a": False, "b": True}, "type": "object"},
+    **{
+        f"pattern {pattern}": {"type": "string", "pattern": pattern}
+        for pattern in (
+            "^a*$",
+            "b",
+            "^(a|é)",
+            "[a-b]$|^$",
+            "^[^ab]{2}$",
+            r"^\d+-\w?$",
+            r"a\b",
+            r"^(?!.*b$)(?=.*a)",
+            r"(?<=a)b",
+            r"^(?:(?!ab).)*$",
+            r"\u00e9|\\|\x22",
+            "^(a$|ab)",
+            "(^|b)a",
+        )
+    },
+    "patterns together": {"type": "string", "pattern": "a", "allOf": [{"pattern": "b"}, {"maxLength": 3}]},
+    "patterns apart": {
+        "items": {"anyOf": [{"pattern": "^a", "type": "string"}, {"pattern": "b$", "type": "string"}]}
+    },
+}
+TEXTS = ("", "a", "b", "ab", "aé", "aab", 'a"b', "\\", "bb a", "1-", "12-a", "😀", "\n", "x", "y", "/")
+DATES = (
+    "2024-02-29",
+    "2023-02-29",
+    "2023-04-31",
+    "1900-02-29",
+    "2000-02-29T23:59:59Z",
+    "2023-12-31t00:00:00.5+01:00",
+)
+IDS = ("12345678-1234-1234-1234-123456789abF", "12345678123412341234123456789abc")
+NUMBERS = (
+    0,
+    1,
+    2,
+    3,
+    12,
+    100,
+    101,
+    120,
+    121,
+    -1,
+    -2,
+    -11,
+    -12,
+    -13,
+    2.5,
+    -2.5,
+    -2.6,
+    10.2,
+    10.25,
+    10.3,
+    -0.5,
+    -0.4,
+    0.1,
+)
+NAMES = ("a", "b", "c", "age", "kid", "name", "zz", "zé")
+
+
+def is_valid(name, value):
+    return validator(name).is_valid(value)
+
+
+FORMATS = FormatChecker(["date", "uuid"])
+
+
+@FORMATS.checks("date-time")
+def is_time(text):
+    if not isinstance(text, str):
+        return True
+    parts = re.fullmatch(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text)
+    try:
+        return parts is not None and bool(datetime.datetime.fromisoformat(f"{parts[1]} {parts[2]}"))
+    except ValueError:
+        return False
+
+
+def pattern_of_ecma(_validator, pattern, value, _schema):
+    if isinstance(value, str) and not re.search(pattern.replace("$", r"\Z"), value, re.ASCII):
+        yield ValidationError("does not match")
+
+
+AsInEcma = extend(Draft202012Validator, {"pattern": pattern_of_ecma})
+
+
+@cache
+def validator(name):
+    return AsInEcma(SCHEMAS[name], format_checker=FORMATS)
+
+
+@cache
+def engine(name, compact):
+    return Engine(json_schema(SCHEMAS[name], compact=compact))
+
+
+def random_value(rng, depth=3):
+    kind = rng.random()
+    if depth and kind < 0.3:
+        names = sorted({rng.choice(NAMES) for _ in range(rng.choice((0, 1, 2, 3)))}, key=NAMES.index)
+        return {name: random_value(rng, depth - 1) for name in names}
+    if depth and kind < 0.5:
+        return [random_value(rng, depth - 1) for _ in range(rng.choice((0, 1, 2, 3)))]
+    if kind < 0.75:
+        return rng.choice((*TEXTS, *TEXTS, *DATES, *IDS))
+    return rng.choice((*NUMBERS, None, True, False))
+
+
+def state_of(name, text, rng, *, compact=False):
+    """The state of a random part of *text* as a middle."""
+    start, end = sorted(rng.choices(range(len(text) + 1), k=2))
+    left, middle, right = (part.encode() for part in (text[:start], text[start:end], text[end:]))
+    first = engine(name, compact).document(left + right).middle(len(left), len(left), relax=False).start
+    state = first and first.feed(middle)
+    if state is not None:
+        whole = left + middle + state.shortest_completion + right
+        assert is_valid(name, json.loads(whole)), whole
+    return state
+
+
+def check(name, text, rng, *, compact=False):
+    """The verdict on *text* is that of `jsonschema`; of mutants, if it is spelled as here."""
+    state = state_of(name, text, rng, compact=compact)
+    says = state is not None and state.complete
+    assert says == is_valid(name, json.loads(text)), text
+    return says
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_instances_and_others(name):
+    rng, n_valid = random.Random(name), 0
+    for number in range(250):
+        value, compact = random_value(rng, depth=number % 4), number % 3 == 0
+        separators = (",", ":") if compact else None
+        text = json.dumps(value, ensure_ascii=number % 2 == 0, separators=separators)
+        n_valid += check(name, text, rng, compact=compact)
+    assert n_valid or name in RARE
+
+
+RARE = ("person", "tree", "all of", "items", "tagged")
+"""Schemas with instances that random values seldom are."""
+
+PIECES = (
+    '"',
+    ",",
+    "1",
+    "}",
+    "]",
+    "a",
+    "\\",
+    " ",
+    "[",
+    "{",
+    "0",
+    ":",
+    ".",
+    "e",
+    "-",
+    "b",
+    "null",
+    '"a":',
+    "\\u0061",
+)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_what_the_grammar_generates_and_mutants_of_it(name):
+    rng = random.Random(f"mutants {name}")
+    for _ in range(60):
+        text = generated(name, rng)
+        assert is_valid(name, json.loads(text)), text
+        at = rng.randrange(len(text) + 1)
+        mutant = text[:at] + rng.choice(PIECES) + text[at + rng.choice((0, 1, 2)) :]
+        state = state_of(name, mutant, rng)
+        if state is not None and state.complete:
+            assert is_valid(name, json.loads(mutant)), mutant
+
+
+def generated(name, rng):
+    state = engine(name, False).document(b"").middle(0, 0).start
+    text = b""
+    for _ in range(rng.choice((3, 10, 30))):
+        pieces = [*PIECES, *map(json.dumps, (*NAMES, *TEXTS)), '"name":', '"b":', '"age":', "2024-0"]
+        piece = rng.choice(pieces).encode()
+        following = state.feed(piece)
+        if following is not None:
+            state, text = following, text + piece
+    return (text + state.shortest_completion).decode()
+
+
+def test_a_mask_has_the_tokens_that_a_text_may_go_on_with():
+    rng = random.Random(3)
+    tokens = [
+        piece.encode() for piece in (*PIECES, *map(json.dumps, (*NAMES, *TEXTS)), '{"b', '": ', '"}', "2, ")
+    ]
+    vocabulary = Vocabulary(tokens)
+    for name in SCHEMAS:
+        state = engine(name, False).document(b"").middle(0, 0).start
+        for _ in range(12):
+            allowed = [state.feed(token) for token in tokens]
+            bits = np.unpackbits(state.mask(vocabulary).view(np.uint8), bitorder="little")
+            assert [*map(bool, bits[: len(tokens)])] == [one is not None for one in allowed], name
+            following = [one for one in allowed if one is not None]
+            state = rng.choice(following) if following else state
+
+
+def test_properties_are_in_the_order_of_the_schema_and_others_after_them():
+    language = Engine(json_schema({"properties": {"b": True, "a": True}}))
+    for text, accepted in {
+        '{"b":1,"a":2,"c":3}': True,
+        '{"a":2,"b":1}': False,
+        '{"c":1,"a":2}': False,
+    }.items():
+        state = language.document(text.encode()).middle(len(text), len(text), relax=False).start
+        assert (state is not None and state.complete) == accepted
+
+
+def test_white_space_is_free_or_there_is_none():
+    schema = {"type": "array", "items": {"type": "integer"}}
+    for compact, accepted in ((True, ["[1,2]"]), (False, ["[1,2]", "[ 1 ,\n\t2 ]\r\n"])):
+        language = Engine(json_schema(schema, compact=compact))
+        for text in ("[1,2]", "[ 1 ,\n\t2 ]\r\n"):
+            state = language.document(text.encode()).middle(len(text), len(text), relax=False).start
+            assert (state is not None and state.complete) == (text in accepted)
+
+
+CHAIN = {str(n): {"$ref": f"#/$defs/{n + 1}", "minimum": n} for n in range(3_000)} | {"3000": {}}
+REFUSED = [
+    (
+        {"properties": {"a": {"not": {}}}},
+        "at #/properties/a: it has not, which is not supported. Leave it out.",
+    ),
+    ({"items": {"uniqueItems": True}}, "#/items: it has uniqueItems"),
+    ({"reqired": ["a"]}, "at #: it has reqired"),
+    ({"$ref": "#/$defs/a"}, "refers to #/$defs/a, which does not exist"),
+    ({"$ref": "other.json"}, "refers to 'other.json', which is no path in it"),
+    ({"$ref": "#"}, "has no instances"),
+    ({"allOf": [{"$ref": "#/$defs/0"}, {}], "$defs": CHAIN}, "its references nest too deeply"),
+    ({"allOf": [{"$ref": "#"}, {"type": "null"}]}, "refers to itself"),
+    ({"properties": {"a/b": {"format": "email"}}}, "#/properties/a~1b: it has the format 'email'"),
+    ({"pattern": "(a)\\1"}, "has the pattern '(a)\\\\1', which refers back to a group"),
+    ({"pattern": "["}, "has a bracket that is not closed"),
+    ({"pattern": "\\p{Greek}"}, "which uses \\p{Greek}, which is no general category"),
+    ({"pattern": "a" * 300_000}, "more than 400000 steps"),
+    ({"type": "text"}, "has a type that is not one of string"),
+    ({"required": "a"}, "has a required that is not a list of texts"),
+    ({"maxLength": 5_000}, "counts more than 1000 characters"),
+    ({"minItems": 5_000}, "counts more than 2000 values"),
+    ({"oneOf": [{"type": "integer"}, {"minimum": 3}]}, "may be an instance of both 0 and 1. Use anyOf"),
+    ({"enum": ["a"], "maxLength": 2}, "has maxLength beside enum"),
+    (False, "has no instances"),
+    ({"enum": []}, "has no instances"),
+    ({"type": "object", "properties": {"a": False}, "required": ["a"]}, "has no instances"),
+    ({"enum": [float("nan")]}, "it is no JSON"),
+    (
+        {"items": {"anyOf": [{"pattern": f"a{n}", "type": "string"} for n in range(16)]}},
+        "it needs more than 30000 states",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "said"), REFUSED)
+def test_what_is_refused(schema, said):
+    with pytest.raises(GrammarError, match=re.escape(said)):
+        json_schema(schema)
+
+
+def nested(depth):
+    return {"items": nested(depth - 1)} if depth else {}
+
+
+LARGE = {
+    "many properties": lambda n: {"properties": {f"p{i}": {"type": "string"} for i in range(n)}},
+    "many required": lambda n: {"required": [f"p{i}" for i in range(n)]},
+    "many alternatives": lambda n: {"anyOf": [{"properties": {f"p{i}": {"const": i}}} for i in range(n)]},
+    "deep": nested,
+    "long": lambda n: {"type": "string", "maxLength": n},
+    "items": lambda n: {"type": "array", "maxItems": n, "items": {"type": "array", "minItems": n}},
+    "doubled": lambda n: {
+        "$ref": "#/$defs/d0",
+        "$defs": {
+            f"d{i}": {"prefixItems": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} if i < n else {"type": "null"}
+            for i in range(n + 1)
+        },
+    },
+    "joined": lambda n: {
+        "$ref": "#/$defs/d0",
+        "$defs": {
+            f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}, {"properties": {f"p{i}": {"type": "null"}}}]}
+            if i < n
+            else {"type": "object"}
+            for i in range(n + 1)
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_size_grows_with_the_schema(kind):
+    sizes = []
+    for n in (20, 40):
+        language = json_schema(LARGE[kind](n))
+        sizes.append(len(language.grammar().productions) + len(language.lexical_spec().dfa.rows))
+    assert sizes[1] < 2.5 * sizes[0]
