@@ -27,7 +27,17 @@ _LONGEST_SHOWN = 100
 
 _REMARKS = frozenset(
     ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
-).union(("$schema", "$defs", "definitions", "contentMediaType", "contentEncoding", "contentSchema"))
+).union(
+    (
+        "discriminator",
+        "$schema",
+        "$defs",
+        "definitions",
+        "contentMediaType",
+        "contentEncoding",
+        "contentSchema",
+    )
+)
 """Keywords that restrict nothing by themselves."""
 
 
