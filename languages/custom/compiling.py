@@ -24,6 +24,7 @@ from lark.lexer import PatternStr, TerminalDef
 from lark.load_grammar import Grammar as LarkGrammar
 from lark.load_grammar import GrammarBuilder
 
+from fimlsp.languages.custom.categories import with_ranged
 from fimlsp.languages.custom.contextual import LexerModes, annotated, lexer_modes
 from fimlsp.languages.custom.grammar_files import CONTEXTUAL, GrammarFiles
 from fimlsp.languages.custom.indentation import (
@@ -224,7 +225,7 @@ def _compiled_by_lark(
         raise GrammarError(f"Cannot use {files.name}: Lark fails on it ({error}).") from error
     if len(terminals) > _MOST_TERMINALS:
         raise GrammarError(f"{files.name} has more than {_MOST_TERMINALS} terminals; use fewer.")
-    return list(terminals), list(rules), frozenset(map(str, ignored))
+    return with_ranged(terminals, files), list(rules), frozenset(map(str, ignored))
 
 
 def _loaded(files: GrammarFiles) -> LarkGrammar:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from fimlsp.languages.custom.patterns import ascending
 from fimlsp.languages.custom.rules import NoSentenceError, Rules, TooManyProductionsError, to_grammar
 from fimlsp.lexing.automata.dfa import Dfa, Rule, Terminals, compile_terminals
-from fimlsp.lexing.automata.regex import Range, code_points
+from fimlsp.lexing.automata.regex import Range, ascending, code_points
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.lexing.nesting import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError

@@ -22,7 +22,7 @@ from fimlsp.lexing.automata.leftmost_first import (
     ProgramTooLargeError,
     Split,
 )
-from fimlsp.lexing.automata.regex import Range
+from fimlsp.lexing.automata.regex import Range, ascending
 
 if sys.version_info >= (3, 11):
     from re import _compiler as sre_compile  # type: ignore[attr-defined]  # unlike the other two
@@ -41,6 +41,9 @@ Items = Iterable[tuple[Any, Any]]
 
 _EVERY = "".join(map(chr, range(sys.maxunicode + 1)))
 _LAST = sys.maxunicode
+WIDEST = int(getattr(sre_parse, "MAXWIDTH", sre.MAXREPEAT))
+"""The length of an expression that has no longest text."""
+
 _WORD = [(sre.CATEGORY, sre.CATEGORY_WORD)]
 _ANYTHING: tuple[Range, ...] = ((0, _LAST),)
 _LINE_FEED = ord("\n")
@@ -237,21 +240,6 @@ def _listed(items: Operand) -> tuple[Range, ...] | None:
         elif code is not sre.NEGATE:
             return None
     return ascending(ranges, is_negated=bool(items) and items[0][0] is sre.NEGATE)
-
-
-def ascending(ranges: Iterable[Range], *, is_negated: bool) -> tuple[Range, ...]:
-    """The characters of *ranges*, or all others, as ascending ranges with gaps between them."""
-    merged: list[Range] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = merged[-1][0], max(high, merged[-1][1])
-        else:
-            merged.append((low, high))
-    if not is_negated:
-        return tuple(merged)
-    edges = [-1, *(edge for one in merged for edge in one), _LAST + 1]
-    gaps = zip(edges[::2], edges[1::2], strict=True)
-    return tuple((low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
 
 
 __all__ = ["PatternCompiler", "PatternError", "ProgramTooLargeError", "sre"]

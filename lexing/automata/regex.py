@@ -15,6 +15,8 @@ from typing import TypeAlias
 Range: TypeAlias = tuple[int, int]
 """The code points from the first number to the second, both included."""
 
+LAST_CHARACTER = 0x10FFFF
+
 
 @dataclass(frozen=True, slots=True)
 class OneByte:
@@ -137,6 +139,21 @@ def _bytes(ranges: tuple[Range, ...], shift: int, marker: int) -> Regex:
             for below, lead in leads.items()
         )
     )
+
+
+def ascending(ranges: Iterable[Range], *, is_negated: bool) -> tuple[Range, ...]:
+    """The characters of *ranges*, or all others, as ascending ranges with gaps between them."""
+    merged: list[Range] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], max(high, merged[-1][1])
+        else:
+            merged.append((low, high))
+    if not is_negated:
+        return tuple(merged)
+    edges = [-1, *(edge for one in merged for edge in one), LAST_CHARACTER + 1]
+    gaps = zip(edges[::2], edges[1::2], strict=True)
+    return tuple((low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
 
 
 def _intersection(ranges: Iterable[Range], window: Range) -> tuple[Range, ...]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from fimlsp.languages.custom.patterns import PatternError, ascending
+from fimlsp.languages.custom.patterns import PatternError
 from fimlsp.languages.custom.unicode_classes import UnknownClassError, characters_of
-from fimlsp.lexing.automata.regex import Range
+from fimlsp.lexing.automata.regex import Range, ascending
 
 _LAST = 0x10FFFF
 _LINE_ENDS = ((10, 10), (13, 13), (0x2028, 0x2029))

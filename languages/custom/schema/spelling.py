@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from fimlsp.languages.custom.patterns import PatternCompiler, ascending, sre
+from fimlsp.languages.custom.patterns import PatternCompiler, sre
 from fimlsp.lexing.automata.leftmost_first import Again, Ahead, Behind, Bytes, Done, Program, Split
 from fimlsp.lexing.automata.regex import (
     EMPTY,
@@ -19,6 +19,7 @@ from fimlsp.lexing.automata.regex import (
     OneByte,
     Range,
     Regex,
+    ascending,
     character_but,
     choice,
     code_points,
