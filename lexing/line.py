@@ -302,8 +302,8 @@ class LineReader:
         while True:
             checkpoint()
             step = lexer.feed(data[position:end])
+            reach = max(end, closing) - start if end > first_end else 0
             if step is None:
-                reach = max(end, closing) - start if end > first_end else 0
                 return Line(first_end - start, broken=True, reach=reach)
             lexer = step.lexer
             symbols += step.symbols
@@ -318,7 +318,9 @@ class LineReader:
                 return _line(lexical, end - start, symbols, end > first_end)
             if lexer.state in lexical.separated and lexer.modes.in_code:
                 last = lexer.finish()
-                return _line(lexical, end - start, symbols + (last.symbols if last else []), end > first_end)
+                if last is None:
+                    return Line(first_end - start, broken=True, reach=reach)
+                return _line(lexical, end - start, symbols + last.symbols, end > first_end)
             if closing <= end and (delimiter := closing_delimiter(lexical, lexer.state)) is not None:
                 closing_at = data.find(delimiter, end)
                 if closing_at < 0:

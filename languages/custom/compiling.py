@@ -51,6 +51,7 @@ from fimlsp.languages.custom.lexemes import (
 from fimlsp.languages.custom.rules import NoSentenceError, Side, TooManyProductionsError, to_grammar
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lexing.automata.dfa import Dfa
+from fimlsp.lexing.automata.leftmost_first import END_OF_TEXT
 from fimlsp.lexing.automata.paths import Separation
 from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
@@ -163,21 +164,24 @@ def _after(
     indenter: Indenter | None,
     lookalikes: Lookalikes,
 ) -> dict[str, int]:
-    """The bytes that may follow each terminal in a text, as bit sets, if some terminal looks ahead."""
+    """The bytes that may follow each terminal, and perhaps the end, as bits, if some terminal looks ahead."""
     if not any(_LOOKS_AHEAD.search(terminal.pattern.to_regexp()) for terminal in terminals):
         return {}
     try:
         grammar = to_grammar(start, _sides(rules))
     except (NoSentenceError, TooManyProductionsError):
         return {}
-    following: dict[str, set[str]] = {}
+    last = {grammar.name(terminal) for terminal in ends(grammar, -1)[grammar.start]}
+    following: dict[str, set[str]] = {name: set() for name in last}
     for left, right in neighbours(grammar):
         following.setdefault(grammar.name(left), set()).add(grammar.name(right))
     line_end = {} if indenter is None else {indenter.newline: LINE_END}
     known = lookalikes.number
     skipped = lookalikes.first_bytes(ignored)
     return {
-        name: skipped | lookalikes.first_bytes(known.keys() & {line_end.get(one, one) for one in names})
+        name: (END_OF_TEXT if name in last else 0)
+        | skipped
+        | lookalikes.first_bytes(known.keys() & {line_end.get(one, one) for one in names})
         for name, names in following.items()
         if name in known and name not in ignored
     }

@@ -44,7 +44,7 @@ MOST_SECONDS = 12
 """Processor time for the automaton."""
 
 _MOST_STEPS = 200_000
-_VERSION = "leftmost first 2"
+_VERSION = "leftmost first 3"
 
 
 _SHOWN = "'"

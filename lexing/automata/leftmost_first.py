@@ -168,6 +168,9 @@ class LookAroundError(ValueError):
         self.kind = kind
 
 
+END_OF_TEXT = 1 << 256
+"""The bit for the end of a text among bits for bytes."""
+
 Obligation = tuple[bool, frozenset[int]]
 """An undecided look-ahead: its sign (True for a negative one), and the steps that it has reached."""
 
@@ -209,8 +212,8 @@ class Lexemes:
 
     `starts` are the first steps of the kinds, in the order of preference, and `names` their names. `words`
     maps a kind to watched words, each as its first step, its last step, and its kind. `rejected` is the kind
-    of text that is never valid. `after` are the bytes that may follow a lexeme of each kind, as bit sets;
-    of kinds that are missing, all may.
+    of text that is never valid. `after` are the bytes that may follow a lexeme of each kind, as bit sets,
+    with `END_OF_TEXT` if it may be the last. Of kinds that are missing, all may.
     """
 
     program: Program
@@ -287,7 +290,7 @@ class _Subsets:
         begins = byte < 0x80 or byte >= 0xC0
         read = min(self.widest, state.read + begins)
         watched = self._stepped(state.watched, byte) | self.always
-        matched = self.looks_ahead and self._has_match(state, accepted, byte)
+        matched = self.looks_ahead and self._has_match(state, accepted, byte, revoked)
         threads, kind = self._closed(moved, watched, read, matched)
         if kind == NOTHING and revoked is not None:
             if revoked.contested:
@@ -297,11 +300,16 @@ class _Subsets:
             return ThreadList((), frozenset(), 0, False), kind
         return ThreadList(threads, watched, read, matched), kind
 
-    def _has_match(self, state: ThreadList, accepted: int, byte: int) -> bool:
+    def _has_match(self, state: ThreadList, accepted: int, byte: int, revoked: Thread | None) -> bool:
         """True if a text may go on with a byte like *byte* after the last match before it.
 
-        That is the one that *state* accepts, of the kind *accepted*, or else an earlier one.
+        That is the one that *state* accepts, of the kind *accepted*. If *byte* has *revoked* it, it is an
+        earlier one.
         """
+        if accepted == self.lexemes.rejected:
+            return False
+        if revoked is not None and not revoked.contested:
+            return state.matched
         if accepted >= 0 and self.lexemes.after.get(accepted, -1) & self._class_bits[byte]:
             return True
         is_sure = accepted >= 0 and not any(thread.step in self.kind_of for thread in state.threads)
@@ -371,10 +379,32 @@ class _Subsets:
                     label = self._kind(thread.step, watched)
                 if not thread.obligations:
                     return tuple(map(self._contested, threads)), label
-                if not all(negative for negative, _ in thread.obligations):
+                if not self._fails_in_time(thread):
                     raise LookAroundError(self.kind_of[thread.step], "looks at the text after its end")
                 threads[Thread(thread.step, thread.obligations, matched)] = None
         return tuple(threads), label
+
+    def _fails_in_time(self, thread: Thread) -> bool:
+        """True if the match *thread* can only become wrong by a character after it.
+
+        Negative look-aheads do. A positive one does if it wants one character, and a lexeme of this kind is
+        never the last of a text.
+        """
+        wanted = [reached for negative, reached in thread.obligations if not negative]
+        may_be_last = self.lexemes.after.get(self.kind_of[thread.step], -1) & END_OF_TEXT
+        return not wanted or not (may_be_last or any(map(self._reads_more, wanted)))
+
+    def _reads_more(self, reached: frozenset[int]) -> bool:
+        """True if the steps *reached* of a look-ahead may read more than one character."""
+        waiting = [(number, False) for number in reached]
+        while waiting:
+            number, is_inside = waiting.pop()
+            step = self.steps[number]
+            if isinstance(step, Bytes):
+                if is_inside and any(not 0x80 <= byte < 0xC0 for byte in step.table):
+                    return True
+                waiting += [(target, True) for target in self._reached(set(step.table.values()))]
+        return False
 
     def _contested(self, thread: Thread) -> Thread:
         """*thread*, marked as contested if it waits, because another thread matches as well."""
