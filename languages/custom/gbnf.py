@@ -7,6 +7,7 @@ in the same sets are of one kind. Nothing is ignored, and nothing needs to be se
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -14,12 +15,19 @@ from itertools import pairwise
 from fimlsp.languages.custom.rules import NoSentenceError, Rules, TooManyProductionsError, to_grammar
 from fimlsp.lexing.automata.dfa import Dfa, Rule, Terminals, compile_terminals
 from fimlsp.lexing.automata.regex import Range, ascending, code_points
+from fimlsp.lexing.automata.whole_texts import TooManyStatesError, limited
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.lexing.nesting import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
 from fimlsp.quotient.language.contract import Language
 
 ROOT = "root"
+MOST_KINDS = 5_000
+"""Kinds of characters."""
+
+MOST_SECONDS = 12
+"""Processor time to tell them apart."""
+
 MOST_COPIES = 2_000
 """Copies of a part that is repeated with bounds."""
 
@@ -76,10 +84,16 @@ def gbnf(text: str) -> Gbnf:
 @lru_cache(32)
 def _compiled(source: str) -> tuple[Dfa, Grammar]:
     read = _Reader(source).rules()
+    check = limited(MOST_KINDS, MOST_SECONDS)
     sets = {
         symbol for sides in read.values() for side in sides for symbol in side if not isinstance(symbol, str)
     }
-    kinds = _kinds(sets)
+    try:
+        kinds = _kinds(sets, check)
+    except TooManyStatesError as error:
+        raise GrammarError(
+            f"Cannot use the grammar: its sets of characters need {error}. Use fewer of them."
+        ) from error
     names = {ranges: f"character {number}" for number, ranges in enumerate(kinds)}
     rules: Rules = {}
     for name, sides in read.items():
@@ -104,13 +118,14 @@ def _holds(ranges: tuple[Range, ...], character: int) -> bool:
     return any(low <= character <= high for low, high in ranges)
 
 
-def _kinds(sets: set[tuple[Range, ...]]) -> list[tuple[Range, ...]]:
+def _kinds(sets: set[tuple[Range, ...]], check: Callable[[int], None]) -> list[tuple[Range, ...]]:
     """The characters of *sets* as disjoint sets, of characters that occur in the same ones."""
     edges = sorted({edge for ranges in sets for low, high in ranges for edge in (low, high + 1)})
     in_order = sorted(sets)
     members: dict[tuple[bool, ...], list[Range]] = {}
     for low, after in pairwise(edges):
         signature = tuple(_holds(ranges, low) for ranges in in_order)
+        check(len(members))
         if any(signature):
             members.setdefault(signature, []).append((low, after - 1))
     return [tuple(ranges) for ranges in members.values()]

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from itertools import product
 
-from fimlsp.quotient.grammar.cfg import Grammar, make_grammar, without_useless
+from fimlsp.quotient.grammar.cfg import Grammar, derived, make_grammar, without_useless
 
 Side = tuple[str, ...]
 Rules = dict[str, list[Side]]
 
 MOST_PRODUCTIONS = 50_000
+MOST_CORNERS = 2_000_000
+"""Pairs of rules of which one may start, or end, with the other; the engine keeps them."""
+
 _MOST_OPTIONAL = 4
 _LONGEST = 40
 
@@ -33,10 +36,11 @@ def to_grammar(start: str, rules: Mapping[str, Iterable[Side]]) -> Grammar:
 
     Raises:
         NoSentenceError: there are none, or only the empty one.
-        TooManyProductionsError: it has more than `MOST_PRODUCTIONS` productions.
+        TooManyProductionsError: it has more than `MOST_PRODUCTIONS` productions, or chains of rules that are
+            too long.
     """
     short = _shortened({name: list(dict.fromkeys(sides)) for name, sides in rules.items()})
-    nullable = _nullable(short)
+    nullable = derived(short, lambda _: False)
     full = without_useless(start, _without_empty(short, nullable))
     if start not in full:
         raise NoSentenceError(start)
@@ -46,8 +50,25 @@ def to_grammar(start: str, rules: Mapping[str, Iterable[Side]]) -> Grammar:
     kept = without_useless(start, builder.rules)
     if sum(map(len, kept.values())) > MOST_PRODUCTIONS:
         raise TooManyProductionsError(f"{sum(map(len, kept.values()))} productions")
+    for side in (0, -1):
+        _check_corners(kept, side)
     repetitions = {name: element for name, element in builder.repetitions.items() if name in kept}
     return make_grammar(start, kept, repetitions, may_be_empty=start in nullable)
+
+
+def _check_corners(rules: Mapping[str, list[Side]], side: int) -> None:
+    """Refuse rules of which too many pairs start with each other, or end with *side* -1."""
+    corners = {name: {own[side] for own in sides if own[side] in rules} for name, sides in rules.items()}
+    number = 0
+    for name in rules:
+        seen, waiting = {name}, [name]
+        while waiting:
+            fresh = corners[waiting.pop()] - seen
+            seen |= fresh
+            waiting += fresh
+        number += len(seen)
+        if number > MOST_CORNERS:
+            raise TooManyProductionsError(f"more than {MOST_CORNERS:,} pairs of rules that start alike")
 
 
 def _shortened(rules: Rules) -> Rules:
@@ -64,18 +85,6 @@ def _shortened(rules: Rules) -> Rules:
                 shortened[lhs] = []
             shortened[lhs].append(side)
     return shortened
-
-
-def _nullable(rules: Rules) -> frozenset[str]:
-    """The nonterminals that derive the empty sentence."""
-    nullable: set[str] = set()
-    size = -1
-    while len(nullable) > size:
-        size = len(nullable)
-        nullable.update(
-            name for name, sides in rules.items() if any(nullable.issuperset(side) for side in sides)
-        )
-    return frozenset(nullable)
 
 
 def _without_empty(rules: Rules, nullable: Collection[str]) -> Rules:

@@ -165,14 +165,32 @@ def _reachable(start: str, sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> 
 
 
 def _productive(sides: Mapping[str, tuple[tuple[str, ...], ...]]) -> set[str]:
-    productive: set[str] = set()
-    size = -1
-    while len(productive) > size:
-        size = len(productive)
-        for name, rights in sides.items():
-            if any(all(part in productive or part not in sides for part in right) for right in rights):
-                productive.add(name)
-    return productive
+    return derived(sides, lambda part: part not in sides)
+
+
+def derived(sides: Mapping[str, Iterable[Sequence[str]]], is_given: Callable[[str], bool]) -> set[str]:
+    """The names of *sides* that derive a sequence of symbols that are given. O(size of *sides*)."""
+    missing: list[int] = []
+    owners: list[str] = []
+    users: dict[str, list[int]] = {}
+    found: set[str] = set()
+    for name, rights in sides.items():
+        for right in rights:
+            parts = {part for part in right if not is_given(part)}
+            for part in parts:
+                users.setdefault(part, []).append(len(owners))
+            owners.append(name)
+            missing.append(len(parts))
+            if not parts:
+                found.add(name)
+    waiting = [*found]
+    while waiting:
+        for number in users.get(waiting.pop(), ()):
+            missing[number] -= 1
+            if not missing[number] and owners[number] not in found:
+                found.add(owners[number])
+                waiting.append(owners[number])
+    return found
 
 
 DOT_BITS = 6

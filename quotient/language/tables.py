@@ -310,13 +310,17 @@ def ends(grammar: Grammar, side: int) -> dict[int, set[int]]:
     """For each symbol the first (*side* 0) or last (*side* -1) terminals of its sentences."""
     ends_of = {symbol: {symbol} for symbol in range(len(grammar.terminals))}
     ends_of.update({production.lhs: set() for production in grammar.productions})
-    changed = True
-    while changed:
-        changed = False
-        for production in grammar.productions:
-            size = len(ends_of[production.lhs])
-            ends_of[production.lhs] |= ends_of[production.rhs[side]]
-            changed |= len(ends_of[production.lhs]) > size
+    users: dict[int, list[int]] = {}
+    for production in grammar.productions:
+        users.setdefault(production.rhs[side], []).append(production.lhs)
+    waiting = [(terminal, {terminal}) for terminal in range(len(grammar.terminals))]
+    while waiting:
+        symbol, found = waiting.pop()
+        for user in users.get(symbol, ()):
+            fresh = found - ends_of[user]
+            if fresh:
+                ends_of[user] |= fresh
+                waiting.append((user, fresh))
     return ends_of
 
 

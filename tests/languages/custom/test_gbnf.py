@@ -81,6 +81,9 @@ def test_rules_without_recursion_are_regular_expressions(grammar, pattern):
         assert (state is not None and state.complete) == bool(re.fullmatch(pattern, text)), text
 
 
+CHAIN = "".join(f'r{n} ::= "a" | r{n + 1}\n' for n in range(2_100)) + 'r2100 ::= "b"\nroot ::= r0\n'
+
+
 @pytest.mark.parametrize(
     ("grammar", "said"),
     [
@@ -94,6 +97,7 @@ def test_rules_without_recursion_are_regular_expressions(grammar, pattern):
         ("root ::= root", "The rule root derives no text"),
         ('root ::= "a"\nroot ::= "b"', "The rule root is in lines 1 and 2"),
         ("root ::= " + "(" * 200, "nests too deeply"),
+        (CHAIN, "The grammar is too large: more than 2,000,000 pairs of rules that start alike"),
     ],
 )
 def test_what_is_refused(grammar, said):
