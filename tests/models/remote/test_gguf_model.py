@@ -15,7 +15,7 @@ TEXT = "def f(x):\n\treturn 'é ▁' <fim_prefix> <|left|>\n\n"
 @pytest.mark.parametrize("name", [*MODELS, "bundled"])
 def test_tokens_and_markers_are_those_that_llama_cpp_has(name, gguf, served):
     file, server = load_model(str(gguf(name))), load_model(served(name))
-    assert (file.fim, file.fim.family) == (server.fim, "fimlsp" if name == "bundled" else name)
+    assert (file.fim, file.fim.family) == (server.fim, "fimlsp with files" if name == "bundled" else name)
     text = TEXT if name != "CodeLlama" else "def f(x): print(y)"
     assert file.vocabulary.decode(file.vocabulary.encode(text)) == text.encode()
     assert not file.fim.markers.intersection(file.vocabulary.encode(text)), "text never becomes a marker"
@@ -35,7 +35,7 @@ def test_the_bundled_model_reads_and_predicts_as_in_numpy(gguf):
     tokens = bundled.fim.arrange(bundled.vocabulary.encode(text), bundled.vocabulary.encode(":\n"))
     ours, theirs = bundled.network.begin(tokens), file.network.begin(tokens)
     assert ours.tokens[:5] == theirs.tokens[:5]
-    assert theirs.log_probabilities == pytest.approx(ours.log_probabilities, abs=0.01)
+    assert theirs.log_probabilities == pytest.approx(ours.log_probabilities, abs=0.02)
 
 
 def cut(data):

@@ -108,7 +108,7 @@ def test_a_server_that_never_ends_is_stopped():
 @pytest.mark.parametrize("server", ["LM Studio"], indirect=True)
 def test_several_texts_are_drawn(server):
     model = load_model(server.address, family="fimlsp")
-    found = middles_at(model, CURSORS[0], candidates=2, tokens=12)
+    found = middles_at(model, CURSORS[1], candidates=3, tokens=12)
     assert len({middle.text for middle in found}) == len(found) >= 2
     assert [body["temperature"] > 0 for _, body in server.asked].count(True) >= 1
 
