@@ -1,8 +1,8 @@
 """Measures token healing: `python -m benchmarks.models.healing`.
 
-At cursors within names of the standard library, or after the space before them, a few tokens are written from
-left to right, with and without healing. Prints how often the rest of the name is the original one, with the
-bundled model or another. A model that uses the buffer cache is measured with and without it.
+The cursors are within names of the standard library, or after the space before them. A few tokens are written
+from left to right, with and without healing. Prints how often the rest of the name is the original one, with
+the bundled model or another. A model that uses the buffer cache is measured with and without it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Token healing: a text that ends within a word is read up to that word, and the word is written anew.
 
 A tokenizer would have split the whole word differently, so models rarely saw a word continue after such
-tokens. A space before a word is a part of its token as well: after `x = ` a model would expect digits alone,
-as these are tokens without a space. The text itself stays: the continuation must start with the unread part,
-the *prefix*. Its probability is its share among all continuations that do (`benchmarks/models/healing.py`).
+tokens. A space before a word is a part of its token as well. So after `x = ` a model would expect digits,
+which are tokens without a space. The text itself stays: the continuation must start with the unread part, the
+*prefix*. Its probability is its share among all continuations that do (`benchmarks/models/healing.py`).
 """
 
 from __future__ import annotations

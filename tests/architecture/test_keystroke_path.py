@@ -18,7 +18,7 @@ MOST_MODULES = {
     "edit, server": 9,
     "edit, worker": 7,
     "request, server": 11,
-    "answer, worker": 67,
+    "answer, worker": 71,
     "reply, server": 10,
 }
 

@@ -14,7 +14,7 @@ PRINTED = {
     "Write from left to right": r"(?s).+",
     "A loop of your own": r".+",
     "Fill a file of cases": r'\{"id": 1, "middle": ".*", "complete": true\}',
-    "Read the vocabulary and the prompt": r"(?s)\[\d+.*def f\(x\):.*\nfimlsp \(\d+",
+    "Read the vocabulary and the prompt": r"(?s)\[\d+.*def f\(x\):.*\nfimlsp with files \(\d+",
 }
 
 
