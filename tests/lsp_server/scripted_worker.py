@@ -26,7 +26,7 @@ import signal
 import sys
 import time
 
-from fimlsp.lsp_server.messages import Complete, Completion
+from fimlsp.lsp_server.messages import Complete, Completion, Rest
 from fimlsp.lsp_server.worker.worker import serve
 from fimlsp.models.errors import MissingExtraError, ModelError
 
@@ -128,8 +128,9 @@ class ScriptedBackend:
             self.promised.add(request.document)
             return Completion(reason="the script reads", later=True)
         if line == b"# reads":
+            place = Rest(request.document, request.version, request.offset, request.limits)
             for percent in range(100):
-                self.is_read = request.document, percent / 100
+                self.is_read = place, percent / 100
                 should_stop()
                 time.sleep(0.02)
             self.is_read = None
