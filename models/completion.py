@@ -58,7 +58,7 @@ def complete_many(
 
     The greedy middle (with a temperature: the first draw) is always among the results, even if it is empty or
     incomplete. The others are complete and not empty. If one line is wanted and text follows the cursor in
-    its line, the middles stay in that line. If `model.heals`, a word that ends at the cursor is written anew,
+    its line, the middles stay in that line. If `model.heals`, a word or space at the cursor is written anew,
     which does not show in the results. If the model lists no token with which it starts, it is not. The
     prompt is read once for all candidates.
 

@@ -29,7 +29,7 @@ class RangedPattern(PatternRE):
         return self._flagged(with_ranges(self.value))
 
     def _flagged(self, pattern: str) -> str:
-        return cast("str", self._get_flags(pattern))  # type: ignore[no-untyped-call]
+        return cast("str", self._get_flags(pattern))  # type: ignore[no-untyped-call]  # Lark gives it no types
 
     def _get_width(self) -> tuple[int, int]:
         try:
