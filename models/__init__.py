@@ -2,7 +2,7 @@
 
 import os
 
-# One thread multiplies matrices as small as the bundled model's faster than several.
+# One thread multiplies matrices as small as those of the mixing faster than several.
 for _library in ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(_library, "1")
 

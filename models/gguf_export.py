@@ -28,8 +28,7 @@ from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.confidence import FILE_NAME
 from fimlsp.models.errors import ModelError, require
 from fimlsp.models.loading import BUNDLED
-from fimlsp.models.networks import numpy_llama as small
-from fimlsp.models.networks.numpy_llama import LlamaShape
+from fimlsp.models.networks.llama_shape import LlamaShape, is_supported
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.remote.gguf_server import ESTIMATE_KEY
 
@@ -105,7 +104,7 @@ def _our_format(files: CheckpointFiles) -> FimFormat:
     Raises:
         ModelError: the model is another.
     """
-    if small.is_supported(files.config, files.weights):
+    if is_supported(files.config, files.weights):
         fim = find_format(files.tokenizer.get_vocab(), files.name, architecture=files.architecture)
         if fim.family in OUR_FAMILIES:
             return fim

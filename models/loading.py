@@ -38,7 +38,7 @@ from fimlsp.models.confidence import GENERAL, WITHOUT_PROBABILITIES, ConfidenceE
 from fimlsp.models.discovery.gguf_stores import find_gguf
 from fimlsp.models.discovery.server_kinds import Api
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
-from fimlsp.models.networks import numpy_llama as small
+from fimlsp.models.networks.llama_shape import is_supported
 from fimlsp.models.networks.torch.threads import limit_threads
 from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.models.prompts.families import Order
@@ -140,8 +140,8 @@ def load_model(
             that is not too large.
         bits: 4 or 8 to quantise weights while loading, which needs the extra `quantized` except for 8 bits on
             a CPU; None: not quantised; `auto`: 8 bits on a CPU above 100 million parameters, if no *dtype*.
-        threads: maximum number of CPU threads of torch, in the whole process; None: unchanged. Small models,
-            such as the bundled one, use one.
+        threads: maximum number of CPU threads; None: one for a small model such as the bundled one, and
+            for others as many as torch uses. With torch it holds for the whole process.
         uses_buffer: True to mix predictions with those of the buffer cache, which helps a small network;
             None: as the checkpoint's config.json declares, as those of `fimlsp train` do.
         api: API of a model server: `llama-server`, `completions` (as of vLLM), `ollama` or `texts`; None:
@@ -164,8 +164,8 @@ def load_model(
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
     files = checkpoint.files
     with _load_errors(files.name):
-        if name_or_path is None or (is_plain and small.is_supported(files.config, files.weights)):
-            return _checked(_load_small(checkpoint))
+        if name_or_path is None or (is_plain and is_supported(files.config, files.weights)):
+            return _checked(_load_small(checkpoint, threads or 1))
         return _checked(_load_with_transformers(checkpoint, device, dtype, bits, threads, on_progress))
 
 
@@ -213,7 +213,9 @@ def _load_errors(name: str) -> Iterator[None]:
         raise _cannot_load(name, error) from error
 
 
-def _load_small(checkpoint: _Checkpoint) -> FimModel:
+def _load_small(checkpoint: _Checkpoint, threads: int) -> FimModel:
+    from fimlsp.models.networks.onnx_llama import OnnxLlama
+
     files, fim = checkpoint.files, checkpoint.fim
     context = min(files.config["max_position_embeddings"], CPU_CONTEXT_MAX)
     cache = cache_bytes(files.config, context, SMALL_NUMBER_BYTES)
@@ -221,7 +223,7 @@ def _load_small(checkpoint: _Checkpoint) -> FimModel:
         files.name, "cpu", needed_bytes(files.n_parameters, SMALL_NUMBER_BYTES, cache), free_main_memory()
     )
     table = checkpoint.vocabulary.token_bytes
-    network = small.NumpyLlama.load(files.config, files.weights, table, fim.stops, context)
+    network = OnnxLlama.load(files.config, files.weights, table, fim.stops, context, threads)
     return _model_of(checkpoint, network, context, "cpu")
 
 

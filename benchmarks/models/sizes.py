@@ -1,8 +1,8 @@
 """Measures networks of candidate sizes, and weights of 8 bits: `python -m benchmarks.models.sizes`.
 
 The networks have random weights, as times do not depend on them. The table has the CPU time of one
-thread for a prompt of 512 tokens that was never read, and for each token after it. NumPy reads 32-bit numbers
-in memory, whatever the files have. llama.cpp reads the export of 8 bits; its times contain the requests.
+thread for a prompt of 512 tokens that was never read, and for each token after it. Both multiply in
+8 bits. llama.cpp reads the export; its times contain the requests.
 
 With folders of Python files as ROOTS, it prints their bits a byte instead: before and after the weights of a
 model were rounded.
@@ -58,7 +58,7 @@ def timed(work: Callable[[], object]) -> float:
 def size_table(sizes: Sequence[tuple[int, int, int]], folder: Path) -> Table:
     """One row for each size."""
     titles = ("width, layers, tokens", "parameters", "8 bits: MB, files")
-    table = Table(*titles, "NumPy: prompt / token (ms)", "llama.cpp: prompt / token (ms)")
+    table = Table(*titles, "ONNX Runtime: prompt / token (ms)", "llama.cpp: prompt / token (ms)")
     for width, layers, vocabulary in sizes:
         tokenizer = train_tokenizer((text for text in words(vocabulary)), vocabulary)
         model = new(Sizes(vocabulary, width, layers), tokenizer)

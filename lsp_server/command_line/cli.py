@@ -106,7 +106,7 @@ def complete(
     python: tuple[int, int],
     max_tokens: int,
     as_json: bool,
-    **model: Any,  # noqa: ANN401 - of many types
+    **model: Any,
 ) -> None:
     """Complete FILE at a line and column, and show the completion in place.
 
@@ -122,7 +122,7 @@ def complete(
 
 @command_line.command()
 @model_options
-def doctor(**model: Any) -> None:  # noqa: ANN401 - of many types
+def doctor(**model: Any) -> None:
     """Check the installation: versions, the model, and timed completions."""
     from fimlsp.lsp_server.command_line.doctor_command import run_checks
 

@@ -162,7 +162,7 @@ def generate(
     min_p: float,
     seed: int,
     beams: int,
-    **model: Any,  # noqa: ANN401 - of many types
+    **model: Any,
 ) -> None:
     """Write a program from left to right, and show it as it is generated.
 

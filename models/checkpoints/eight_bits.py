@@ -5,8 +5,8 @@ with `_scale` each output has its scale, a 32-bit float. So a row keeps its own 
 (the scheme of LLM.int8(), Dettmers et al. 2022, section 2.1, without its outliers). Vectors stay in half
 precision. `config.json` declares it (`fimlsp_weight_bits: 8`).
 
-Networks read the products of numbers and scales: the format saves bytes on disk and on the way, not in
-memory.
+The bundled model's network multiplies with these numbers as they are (`networks/llama_graph.py`). All other
+readers take the products of numbers and scales.
 """
 
 from __future__ import annotations
@@ -47,12 +47,20 @@ def read_tensors(paths: Iterable[Path]) -> Weights:
         OSError: a file cannot be read.
         safetensors.SafetensorError: a file is damaged.
     """
-    stored = {name: value for path in paths for name, value in load_file(path).items()}
+    stored = stored_tensors(paths)
     return {
         name: value * stored[name + SCALE][:, None] if name + SCALE in stored else value
         for name, value in stored.items()
         if not name.endswith(SCALE)
     }
+
+
+def stored_tensors(paths: Iterable[Path]) -> Weights:
+    """The weights in safetensors files as they are stored.
+
+    Raises: as `read_tensors` does.
+    """
+    return {name: value for path in paths for name, value in load_file(path).items()}
 
 
 def stored_bits(config: Mapping[str, Any]) -> int:

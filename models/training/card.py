@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor
 
-from fimlsp.models.networks.numpy_llama import LlamaShape
+from fimlsp.models.networks.llama_shape import LlamaShape
 from fimlsp.models.training.corpus import SourceFile, Split
 from fimlsp.models.training.measure import BitsPerByte
 

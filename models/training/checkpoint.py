@@ -22,7 +22,7 @@ from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, INDEX, PROMPT
 from fimlsp.models.checkpoints.eight_bits import BITS_KEY, Weights, quantised, read_tensors
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED
-from fimlsp.models.networks.numpy_llama import LlamaShape
+from fimlsp.models.networks.llama_shape import LlamaShape
 from fimlsp.models.training.examples import END_OF_TEXT, FILE, LEFT, PAD, RIGHT
 from fimlsp.models.training.loop import Progress
 from fimlsp.models.training.network import Transformer

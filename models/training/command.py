@@ -156,7 +156,7 @@ def pack(
 )
 @click.option("--compile", "compiled", is_flag=True, help="Compile the step; needs a C++ compiler.")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run in the output folder.")
-def run(**options: Any) -> None:  # noqa: ANN401 - of many types
+def run(**options: Any) -> None:
     """Train a model on the Python files below ROOTS, or on a pack. Pass the resulting folder to --model.
 
     Without ROOTS or a pack: the standard library and the installed packages.
@@ -190,7 +190,7 @@ def _options(
     skip: tuple[str, ...],
     start_from: str | None,
     bits: str,
-    **others: Any,  # noqa: ANN401 - of several types
+    **others: Any,
 ) -> Options:
     from fimlsp.models.training.checkpoint import Sizes
     from fimlsp.models.training.loop import Plan

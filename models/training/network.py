@@ -1,6 +1,6 @@
 """A decoder-only transformer of the Llama family, small enough to read and fast enough for one CPU core.
 
-`fimlsp train` trains it, and `fimlsp.models.networks.numpy_llama` decodes with the result. Parameter names
+`fimlsp train` trains it, and `fimlsp.models.networks.onnx_llama` decodes with the result. Parameter names
 are those of transformers' Llama classes, so a checkpoint made here loads there; a test compares the logits.
 
 Architecture: pre-norm blocks with root-mean-square normalisation (Zhang and Sennrich 2019), rotary
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fimlsp.models.networks.numpy_llama import LlamaShape
+from fimlsp.models.networks.llama_shape import LlamaShape
 
 QUERY_BLOCK = 128
 

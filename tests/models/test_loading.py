@@ -9,7 +9,7 @@ from fimlsp.models.checkpoints.memory import FreeMemory
 from fimlsp.models.confidence import GENERAL, ConfidenceEstimate, Regression, Weight
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import BUNDLED, load_model
-from fimlsp.models.networks.numpy_llama import NumpyLlama
+from fimlsp.models.networks.onnx_llama import OnnxLlama
 from fimlsp.models.prompts.families import LEFT, RIGHT
 from fimlsp.models.prompts.prompt import build_prompt
 
@@ -65,7 +65,7 @@ def test_the_small_network_computes_what_transformers_does(case, tmp_path):
 
     folder = c.make(tmp_path, network, c.DEEPSEEK, shard="50KB")
     loaded = load_model(str(folder)).network
-    assert isinstance(loaded, NumpyLlama)
+    assert isinstance(loaded, OnnxLlama)
     tokens = np.random.default_rng(0).integers(5, 200, 300).tolist()
     loaded.begin(tokens[:-1])
     difference = loaded.logits(tokens[-1:]) - logits_by_transformers(folder, tokens)
@@ -74,7 +74,7 @@ def test_the_small_network_computes_what_transformers_does(case, tmp_path):
 
 def test_what_the_small_network_cannot_compute_goes_to_transformers(tmp_path):
     folder = c.make(tmp_path, lambda size: c.llama(size, attention_bias=True), c.DEEPSEEK)
-    assert not isinstance(load_model(str(folder)).network, NumpyLlama)
+    assert not isinstance(load_model(str(folder)).network, OnnxLlama)
 
 
 @pytest.mark.parametrize("asked", [None, True, False])
@@ -127,7 +127,7 @@ def test_sharded_weights(tmp_path):
 
 def test_half_precision_weights(tmp_path):
     folder = c.make(tmp_path, lambda size: c.llama(size).half(), c.DEEPSEEK)
-    assert isinstance(load_model(str(folder)).network, NumpyLlama)
+    assert isinstance(load_model(str(folder)).network, OnnxLlama)
     assert completion(load_model(str(folder))).complete
 
 
@@ -165,7 +165,7 @@ def test_precision_can_be_asked_for(tmp_path):
     folder = str(c.make(tmp_path, c.llama, c.DEEPSEEK))
     model = load_model(folder, dtype="bfloat16")
     assert completion(model).complete
-    assert not isinstance(model.network, NumpyLlama)
+    assert not isinstance(model.network, OnnxLlama)
 
 
 def test_the_context_is_no_longer_than_a_sliding_window(tmp_path):

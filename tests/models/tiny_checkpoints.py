@@ -54,7 +54,7 @@ FIMLSP_WITH_FILES = [*FIMLSP, "<|file|>"]
 CODELLAMA = ["<unk>", "<s>", "</s>"]
 CODELLAMA_PIECES = ["▁<PRE>", "▁<SUF>", "▁<MID>", "▁<EOT>"]
 SIZES = {
-    "hidden_size": 32,
+    "hidden_size": 64,
     "intermediate_size": 48,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,

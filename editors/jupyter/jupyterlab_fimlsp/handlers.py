@@ -55,7 +55,7 @@ class LanguageServerSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
         self._pages = pages
 
     @ws_authenticated
-    async def get(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - tornado's
+    async def get(self, *args: Any, **kwargs: Any) -> None:
         """Open the WebSocket, if the user may execute code on this server."""
         verdict = self.authorizer.is_authorized(self, self.current_user, "execute", RESOURCE)
         if not (await verdict if inspect.isawaitable(verdict) else verdict):
@@ -65,7 +65,7 @@ class LanguageServerSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
     def set_default_headers(self) -> None:
         """None: Jupyter's are for pages."""
 
-    def open(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - tornado's
+    def open(self, *args: Any, **kwargs: Any) -> None:
         """Start a process for the page."""
         super().open(*args, **kwargs)
         if len(self._pages) >= MOST_PAGES:

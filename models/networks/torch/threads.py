@@ -1,7 +1,7 @@
 """The number of CPU threads that a model uses, so that some are left for the editor.
 
 Decoding is memory-bound: two to four threads saturate it, and only reading the prompt scales further.
-Networks in NumPy use one thread, as their matrices are small. Importing this module does not import torch.
+Importing this module does not import torch.
 """
 
 from __future__ import annotations

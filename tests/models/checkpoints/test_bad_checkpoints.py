@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import product
 
 import pytest
 import torch
@@ -63,8 +64,8 @@ def test_a_config_that_is_a_folder(tmp_path):
 
 LIES = {
     "no heads": {"num_attention_heads": 0, "n_head": 0},
-    "sizes in words": {"hidden_size": "32", "n_embd": "32"},
-    "other sizes": {"hidden_size": 64, "n_embd": 64},
+    "sizes in words": {"hidden_size": "64", "n_embd": "64"},
+    "other sizes": {"hidden_size": 128, "n_embd": 128},
     "a context in words": {"max_position_embeddings": "256", "n_positions": "256"},
     "no context": {"max_position_embeddings": -1, "n_positions": -1},
     "positions of a kind that is not there": {"rope_parameters": {"rope_type": "nope"}},
@@ -99,9 +100,14 @@ def test_layers_that_predict_tokens_beyond_the_next_may_be_there(tmp_path):
     check_error(folder, r"weights of 2 layers, .* has 1\.")
 
 
-@pytest.mark.parametrize("network", [c.santacoder, c.llama, c.qwen])
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
-def test_weights_that_are_no_numbers(value, network, tmp_path):
+NO_NUMBERS = [
+    *product((c.santacoder, c.llama, c.qwen), (float("nan"), float("inf"))),
+    *((network, 1e30) for network in (c.santacoder, c.qwen)),  # ONNX Runtime scales such numbers to 0
+]
+
+
+@pytest.mark.parametrize(("network", "value"), NO_NUMBERS)
+def test_weights_that_are_no_numbers(network, value, tmp_path):
     folder = c.make(tmp_path, network, c.SANTACODER)
     c.fill_weights(folder / "model.safetensors", value)
     check_error(folder, "on cpu: its scores are not finite. Its weights are damaged or too large.*float32")
@@ -309,7 +315,7 @@ def test_quantising_without_its_packages(tmp_path, monkeypatch):
     check_error(c.make(tmp_path, c.santacoder, c.SANTACODER), needs, bits=4)
 
 
-def test_more_than_fits_into_memory_for_numpy(tmp_path, monkeypatch):
+def test_more_than_fits_into_memory_for_a_small_network(tmp_path, monkeypatch):
     folder = c.make(tmp_path, c.llama, c.DEEPSEEK)
     assert load_model(str(folder)).context == 256
     monkeypatch.setattr("fimlsp.models.loading.free_main_memory", lambda: 1 << 20)

@@ -12,7 +12,7 @@ from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.checkpoints.eight_bits import quantised, read_tensors
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import load_model
-from fimlsp.models.networks.numpy_llama import is_supported
+from fimlsp.models.networks.llama_shape import is_supported
 from fimlsp.models.training.checkpoint import Sizes, new, save, trained_before
 from fimlsp.models.training.examples import train_tokenizer
 from fimlsp.models.training.loop import Progress
@@ -58,8 +58,8 @@ def test_all_readers_compute_the_same(folders, device):
     expected = network(torch.tensor([tokens]))[0, -1].log_softmax(-1).detach().numpy()
     small = load_model(str(folders[8]), device=device)
     torch_model = load_model(str(folders[8]), dtype="float32")
-    for model in (small, torch_model):
-        assert np.allclose(model.network.log_probabilities(tokens), expected, atol=1e-3)
+    for model, tolerance in ((small, 0.01), (torch_model, 1e-3)):  # the first rounds its inputs as well
+        assert np.allclose(model.network.log_probabilities(tokens), expected, atol=tolerance)
     assert type(small.network) is not type(torch_model.network)
     half = load_model(str(folders[16])).network.log_probabilities(tokens)
     assert 0 < np.abs(half - expected).max() < 0.3
@@ -76,6 +76,6 @@ def test_the_export_has_the_products(folders, tmp_path):
 def test_a_limit_in_half_precision_counts_them_twice(folders, monkeypatch):
     files = read_files(folders[8], "model")
     size = sum(path.stat().st_size for path in files.weights)
-    monkeypatch.setattr("fimlsp.models.networks.numpy_llama.BYTES_MAX", size * 1.5)
+    monkeypatch.setattr("fimlsp.models.networks.llama_shape.BYTES_MAX", size * 1.5)
     assert not is_supported(files.config, files.weights)
     assert is_supported({**files.config, "fimlsp_weight_bits": 16}, files.weights)

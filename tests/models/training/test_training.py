@@ -138,7 +138,7 @@ def test_attention_in_blocks_is_attention(heads, key_heads, length):
 
 COMPILED = """
 import json, torch
-from fimlsp.models.networks.numpy_llama import LlamaShape
+from fimlsp.models.networks.llama_shape import LlamaShape
 from fimlsp.models.training.loop import Plan, Training
 from fimlsp.models.training.network import QUERY_BLOCK, Transformer
 
@@ -393,7 +393,8 @@ def test_further_training_starts_where_it_was():
     tokens = tokenizer.encode("import sys\n").ids
     mine = model(torch.tensor([tokens]))[0, -1].detach().numpy()
     bundled.network.begin(tokens[:-1])
-    assert np.allclose(mine, bundled.network.logits(tokens[-1:]), atol=1e-3)
+    difference = np.abs(mine - bundled.network.logits(tokens[-1:]))  # which are computed in 8 bits
+    assert difference.mean() < 0.2 < mine.std()
 
 
 @pytest.mark.parametrize("bits", [8, 16])
