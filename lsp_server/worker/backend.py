@@ -401,12 +401,14 @@ class Backend:
         return answer
 
     def _written(self, job: Job, should_stop: Callable[[], bool]) -> Sequence[Middle]:
-        """The middles of *job*; a text for which the time was too short is read on in idle time."""
+        """The middles of *job*; a text that was not read to its end is read on in idle time."""
         if self._ahead is None:
             return job.decode(should_stop)
         place = self._ahead.request(job.request)
         written = job.decode(should_stop)
-        self._ahead.answer(place, is_read=not is_too_slow(written))
+        is_cancelled = written[0].stop_reason == "cancelled"
+        is_read = not is_too_slow(written) and not (is_cancelled and written[0].stop_at_start is None)
+        self._ahead.answer(place, is_read=is_read, is_cancelled=is_cancelled)
         return written
 
     def _job(

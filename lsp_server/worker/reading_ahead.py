@@ -82,10 +82,15 @@ class ReadingAhead:
         self.now = Rest(request.document, request.version, request.offset, request.limits)
         return self.now
 
-    def answer(self, place: Rest, *, is_read: bool) -> None:
-        """The request at *place* is answered; its text is read on if there was too little time."""
+    def answer(self, place: Rest, *, is_read: bool, is_cancelled: bool) -> None:
+        """The request at *place* is over; its text is read on if that was not finished.
+
+        After a cancelled request the cursor rests at *place*.
+        """
         if is_read and self.place is not None and self.place.document == place.document:
             self.place = None
+        elif not is_read and is_cancelled:
+            self.rest(place)
         elif not is_read and self.network.keeps_read_part:
             self.place = place
 

@@ -1,12 +1,17 @@
 """A network of the Llama family as an ONNX graph, with the kernels of ONNX Runtime for attention and 8 bits.
 
-A matrix that is stored in 8 bits is multiplied in 8 bits: each row of inputs is rounded to 255 levels around
-zero, the products are added as whole numbers, and the two scales are applied afterwards (LLM.int8(), Dettmers
-et al. 2022, section 2.1, without its outliers). A row has its own levels, so they do not depend on the tokens
-beside it. All other matrices are multiplied in 32 bits.
+A matrix that is stored in 8 bits is multiplied in 8 bits (LLM.int8(), Dettmers et al. 2022, section 2.1,
+without its outliers). Each row of inputs is rounded to 255 levels around zero. Its products are added as
+whole numbers, and the two scales are applied afterwards. A row has its own levels, so they do not depend on
+the tokens beside it. All other matrices are multiplied in 32 bits.
 
-Inputs of the graph are `tokens` [1, n], the new ones; `last` [1], the number of all tokens less one; `total`,
-their number; and for each layer L `past_keys.L` and `past_values.L` [1, heads, context, numbers of a head].
+| input | shape | meaning |
+|---|---|---|
+| `tokens` | [1, n] | the new tokens |
+| `last` | [1] | the number of all tokens less one |
+| `total` | | the number of all tokens |
+| `past_keys.L`, `past_values.L` | [1, heads, context, numbers of a head] | for each layer L |
+
 Outputs are `logits` [vocabulary] after the last token, and `keys.L` and `values.L`, in the inputs' memory.
 """
 

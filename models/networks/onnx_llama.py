@@ -59,7 +59,7 @@ class OnnxLlama:
         self.token_bytes = token_bytes
         self.stops = stops
         self._context = shape.max_position_embeddings
-        self._session = _session(llama_graph(shape, weights, len(token_bytes)), threads, sums_are_exact())
+        self._session = session_of(llama_graph(shape, weights, len(token_bytes)), threads, sums_are_exact())
         self._step = self._session.io_binding()
         names = cache_names(shape.num_hidden_layers)
         self._cache: Array = np.zeros((len(names), *cache_shape(shape)), np.float32)
@@ -162,12 +162,12 @@ def sums_are_exact() -> bool:
 
     Without instructions such as AVX-512 VNNI, x86 adds pairs of products in 16 bits, which may overflow.
     """
-    session = _session(largest_sum_graph(), 1, is_exact=True)
+    session = session_of(largest_sum_graph(), 1, is_exact=True)
     (total,) = session.run(["sum"], {"inputs": np.ones((1, PROBED), np.float32)})
     return bool(np.isclose(total, PROBED * LARGEST_LEVEL).all())
 
 
-def _session(graph: bytes, threads: int, is_exact: bool) -> onnxruntime.InferenceSession:
+def session_of(graph: bytes, threads: int, is_exact: bool) -> onnxruntime.InferenceSession:
     """A session whose idle threads sleep; *is_exact* if the fastest products need not be avoided."""
     onnxruntime.disable_telemetry_events()  # which its builds for Windows have
     options = onnxruntime.SessionOptions()

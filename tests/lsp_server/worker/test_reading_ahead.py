@@ -31,6 +31,7 @@ A, B = DocumentId(1, "a"), DocumentId(1, "b")
 LIMITS = Limits()
 COMPLETE = Complete(7, A, 1, 5, LIMITS, 0.0)
 ANSWERED = Complete(8, A, 1, 5, LIMITS, 0.0)
+CANCELLED = Complete(9, A, 1, 5, LIMITS, 0.0)
 
 
 class Network:
@@ -75,6 +76,8 @@ PLACES = {  # events, and the offset of the text that is read then, if any
     "and elsewhere": ([at(A, 3), at(B, 8)], 8),
     "a request had too little time": ([COMPLETE], 5),
     "it is answered then": ([COMPLETE, ANSWERED], None),
+    "a request is cancelled before its text is read": ([at(A, 3), CANCELLED], 5),
+    "and another is answered then": ([CANCELLED, ANSWERED], None),
     "a request is answered": ([at(A, 3), ANSWERED], None),
     "one in another text is": ([at(B, 3), ANSWERED], 3),
 }
@@ -85,7 +88,8 @@ def happen(ahead, events):
         if isinstance(event, Rest):
             ahead.rest(event)
         else:
-            ahead.answer(ahead.request(event), is_read=event is ANSWERED)
+            place = ahead.request(event)
+            ahead.answer(place, is_read=event is ANSWERED, is_cancelled=event is CANCELLED)
 
 
 @pytest.mark.parametrize("case", PLACES)
@@ -99,17 +103,18 @@ def test_the_place_that_is_read(case):
     assert network.read == ([] if offset is None else [(offset,)]), "once"
 
 
-KINDS = {  # is it on this machine, does it keep a part; where the cursor rests, a request without time
-    "llama.cpp": (True, True, True, True),
-    "a llama-server of a team": (False, True, False, True),
-    "a hosted service": (False, False, False, False),
+# Is it on this machine, does it keep a part? Then: is a place of rest read, a late request, a cancelled one?
+KINDS = {
+    "llama.cpp": (True, True, True, True, True),
+    "a llama-server of a team": (False, True, False, True, False),
+    "a hosted service": (False, False, False, False, False),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_a_server_on_this_machine_reads_what_nobody_requested(kind):
     is_own, keeps_read_part, *expected = KINDS[kind]
-    for event, is_read in zip((at(A, 3), COMPLETE), expected, strict=True):
+    for event, is_read in zip((at(A, 3), COMPLETE, CANCELLED), expected, strict=True):
         network = Network(is_own, keeps_read_part)
         ahead = ReadingAhead.of(network)
         happen(ahead, [event])

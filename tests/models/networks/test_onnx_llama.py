@@ -16,7 +16,7 @@ TEXT = np.random.default_rng(0).integers(300, 8000, 300).tolist()
 
 
 def test_the_largest_sum_of_products_is_exact_with_the_products_that_are_used():
-    session = onnx_llama._session(largest_sum_graph(), 1, is_exact=sums_are_exact())
+    session = onnx_llama.session_of(largest_sum_graph(), 1, is_exact=sums_are_exact())
     (total,) = session.run(["sum"], {"inputs": np.ones((1, PROBED), np.float32)})
     assert total.item() == pytest.approx(PROBED * LARGEST_LEVEL)
 
