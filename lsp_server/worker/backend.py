@@ -74,6 +74,7 @@ ONLY_ESCAPES = "only a text that leaves the bracket at the cursor connects (opti
 PYTHON_ONLY = "the bundled model is trained on Python only; choose another one (option model)"
 
 CONTEXT_TOO_SLOW = "parsing the text around the cursor takes longer than the time limit (option deadlineMs)"
+SELECTION_TOO_SLOW = "checking the suggestion takes too long here; request it by hand"
 
 DEADLINE_SHARE_KEPT = 0.25
 """The minimum share of its time limit for a request that had to wait."""
@@ -394,8 +395,13 @@ class Backend:
             return self._too_slow(job.model, job.limits)
         self._slow = 0
         relaxed = job.assumptions()
-        with interruptible(time_limit(SELECTION_S)):
-            answer = replace(self._select(job, written, relaxed), left_out=job.others.left_out)
+        try:
+            with interruptible(time_limit(SELECTION_S)):
+                answer = replace(self._select(job, written, relaxed), left_out=job.others.left_out)
+        except Interrupted:
+            if should_stop():
+                raise
+            answer = Completion(reason=SELECTION_TOO_SLOW)
         if answer.reason is not None and self._is_untrained(job.entry):
             return replace(answer, reason=f"{answer.reason}; {PYTHON_ONLY}")
         return answer

@@ -5,9 +5,15 @@ Cases are `left<|text|>right`; `¦` marks the place up to which the suggestion m
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fimlsp.languages import LANGUAGES
+from fimlsp.quotient.language.joined_line import is_word_of
+from tests.fuzz.growth import MOST, growth
 
 ALL = ("python", "go", "lua", "json")
 CODE = ("python", "go", "lua")
@@ -129,3 +135,26 @@ def test_the_joined_line_says_nothing_twice_and_comments_out_no_code(name, marke
     sides = left.encode(), text.replace("¦", "").encode(), right.encode()
     cut_at = LANGUAGES[name].language().editor.first_joining_fault(*sides)
     assert cut_at == (None if at < 0 else len(text[:at].encode()))
+
+
+PIECES = st.lists(st.sampled_from([b"a", b"b", b"ab", b".", b" ", "ö".encode()]), max_size=8).map(b"".join)
+WORDS = st.lists(st.sampled_from([b"a", b"b", "ö".encode()]), min_size=1, max_size=3).map(b"".join)
+
+
+@given(WORDS, PIECES, PIECES)
+def test_a_word_is_one_of_those_around_the_word_at_the_cursor(word, left, right):
+    words = re.compile(rb"[\w\x80-\xff]+")
+    begun, rest = re.search(rb"[\w\x80-\xff]*\Z", left), re.match(rb"[\w\x80-\xff]*", right)
+    others = {*words.findall(left[: begun.start()]), *words.findall(right[rest.end() :])}
+    assert is_word_of(word, left, right) == (word in others)
+
+
+RUNS = {"one word": b"a", "words that go on": b"aab ", "words that start otherwise": b"baa "}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_the_search_for_a_word_takes_time_in_proportion_to_the_text(run):
+    def work(text):
+        is_word_of(b"aa", text, b" " + text)
+
+    assert growth(work, lambda n: RUNS[run] * (n // len(RUNS[run])), 100_000) < MOST

@@ -12,12 +12,13 @@ from fimlsp.languages.custom import LarkLanguage
 from fimlsp.languages.custom.grammar_files import GrammarFiles
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
-from fimlsp.lexing.interruption import interruptible
+from fimlsp.lexing.interruption import checkpoint, interruptible
 from fimlsp.lsp_server.messages import Complete, DocumentId, Limits, Load
 from fimlsp.lsp_server.worker import engine_documents
 from fimlsp.lsp_server.worker.answers import describe_faults, to_completion
 from fimlsp.lsp_server.worker.backend import (
     CONTEXT_TOO_SLOW,
+    SELECTION_TOO_SLOW,
     SLOW_IN_A_ROW,
     STILL_READING,
     TOO_SLOW,
@@ -305,6 +306,26 @@ def test_a_text_that_cannot_be_read_in_time_is_told_and_read_on():
     with interruptible(lambda: True):
         assert not backend.prepare()
         assert not backend.documents.document(named("a")).right_at(0).broken
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_selection_that_takes_too_long_is_not_tried_again(monkeypatch, is_cancelled):
+    monkeypatch.setattr("fimlsp.lsp_server.worker.backend.SELECTION_S", 0.0)
+    backend = Backend()
+    backend.load(Load(), lambda *_: None)
+    data = b"def area(width, height):\n    return wid\n"
+    backend.open(named("a"), 1, data, PYTHON)
+    selections = []
+
+    def select(*_):
+        selections.append(1)
+        checkpoint()
+
+    monkeypatch.setattr(backend, "_select", select)
+    request = Complete(1, named("a"), 1, len(data) - 1, Limits(deadline_ms=600_000), time.monotonic())
+    said = backend.complete(request, lambda: is_cancelled and bool(selections))
+    expected = "cancelled" if is_cancelled else SELECTION_TOO_SLOW
+    assert (said.texts, said.reason, said.later) == ((), expected, False)
 
 
 def test_the_engine_stops_for_a_request_that_is_cancelled():
