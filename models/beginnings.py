@@ -122,7 +122,8 @@ def beginnings(
     written = middle.text if middle.stop_reason == "follows" else middle.decoded
     joint = policy.first_joining_fault(left, middle.text, right)
     for text, log_probabilities, state in _between_words(middle, start, names, joint):
-        closing = _closing(text, middle.text, state, policy.header_end) if cursor_inside else b""
+        header_end = policy.header_end if policy.ends_header(left, text) else b""
+        closing = _closing(text, middle.text, state, header_end) if cursor_inside else b""
         if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, written):
             continue
         if names is not None and names.is_left_uncalled(text):

@@ -29,6 +29,10 @@ class PythonPolicy(EditorPolicy):
         """As in `EditorPolicy`."""
         return _OPENS_BLOCK.fullmatch(line) is not None
 
+    def ends_header(self, left: bytes, text: bytes) -> bool:
+        """As in `EditorPolicy`; a header of several lines starts above. An annotation is none."""
+        return super().ends_header(left, text) or bool(state_at_end(left).brackets)
+
     def ends_in_code(self, text: bytes) -> bool:
         """As in `EditorPolicy`; strings of several lines count, too."""
         return not state_at_end(text).quote

@@ -55,6 +55,11 @@ class EditorPolicy:
         """True if a block may start after *line*."""
         return self.block_opener.match(self.code_alone(line)) is not None
 
+    def ends_header(self, left: bytes, text: bytes) -> bool:
+        """True if `header_end` after *text*, which follows *left*, ends the header of a block."""
+        line = left[left.rfind(b"\n") + 1 :] + text
+        return bool(self.header_end) and self.opens_block(line + self.header_end)
+
     def is_comment(self, line: bytes) -> bool:
         """True if *line* is a comment and nothing else."""
         return self.comment is not None and line.strip().startswith(self.comment.begin.encode())

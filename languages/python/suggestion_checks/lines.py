@@ -20,7 +20,7 @@ _MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.
 _COMMON = frozenset(
     [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
 )
-_IMPORTS_HERE = re.compile(rb"from[ \t]+[\w.]+[ \t]+import[ \t](?:[ \t]*\()?(?:[^\n()]*[ \t,])?(\w*)")
+_IMPORTS_HERE = re.compile(rb"from[ \t]+[\w.]+[ \t]+import[ \t](?:[ \t]*\()?([^\n()]*[ \t,])?(\w*)")
 _TOP_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
 _BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
 _KEYWORD = re.compile(rb"(?<![\w.])(?:(await\b|async\s+(?:for|with)\b)|return\b|yield\b)")
@@ -161,11 +161,13 @@ def first_repeated_import(left: bytes, text: bytes, right: bytes) -> int | None:
     statement = _IMPORTS_HERE.fullmatch(left, line_start)
     if statement is None:
         return None
-    begun = statement[1]
-    imported = {*_imported_names(left[:line_start]), *_imported_names(right)}
+    listed, begun = statement[1] or b"", statement[2]
+    here = (name for _, name in _bound_names(listed))
+    imported = {*_imported_names(left[:line_start]), *_imported_names(right), *here}
     for offset, name in _bound_names(begun + text.partition(b"\n")[0]):
         if name in imported:
             return max(0, offset - len(begun))
+        imported.add(name)
     return None
 
 

@@ -95,6 +95,7 @@ OPEN = [
     ("total = 1\nif <|>\n    pass\n", middle(("total(", -0.1), ("1):", -9.0)), ("total(", "):")),
     ("total = 1\nif <|>:\n    pass\n", middle(("total(", -0.1), ("1)", -9.0)), ("total(", ")")),
     ("total = 1\n<|>\n", middle(("if total", -0.1), (":\n    pass", -9.0)), None),
+    ("total = 1\n<|>'%s' % total\n", middle(("total", -0.1), (" += ", -9.0)), None),
     ("def f(<|>\n    pass\n", middle(("total", -0.1), (", x):", -9.0)), ("total", "):")),
 ]
 
