@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Protocol
 
-from fimlsp.models.decoding.middle import Middle
+from fimlsp.models.decoding.middle import Middle, StopReason
 from fimlsp.models.networks.matches import (
     AGREEMENT_MAX,
     PIECE,
@@ -33,6 +33,9 @@ OPENING = 4
 
 CLOSED_MAX = 3
 """The most brackets that are closed after the cursor."""
+
+CUT_OFF = frozenset[StopReason](["budget", "deadline", "cancelled", "unsure"])
+"""Reasons for which decoding stops anywhere, also within a word."""
 
 WINDOW = 16_000
 """Bytes on either side of the cursor in which occurrences of the text are counted."""
@@ -128,6 +131,8 @@ def beginnings(
             continue
         if names is not None and names.is_left_uncalled(text):
             continue
+        if _is_cut_off(text, middle) and not surroundings.knows_last_word(text):
+            continue
         is_beyond_fault = fault is not None and len(text) > fault
         if is_beyond_fault and b"\n" in text[fault:].lstrip(b"\n"):
             return
@@ -217,6 +222,11 @@ def _ends_line(text: bytes, middle: Middle) -> bool:
     if len(text) == len(middle.text):
         return middle.stop_reason in ("end", "lines")
     return middle.text.startswith(b"\n", len(text))
+
+
+def _is_cut_off(text: bytes, middle: Middle) -> bool:
+    """True if decoding stopped after *text* for a reason of its own, so that the last word may go on."""
+    return middle.stop_reason in CUT_OFF and len(text) == len(middle.decoded)
 
 
 def _is_between_words(text: bytes, whole: bytes) -> bool:
@@ -313,6 +323,11 @@ class Surroundings:
         """The share of the positions after the same 32 bytes at which *text* follows."""
         times = sum(following.startswith(text[:PIECE]) for following in self._following)
         return (times + PRIOR_FOLLOWS) / (len(self._following) + 1)
+
+    def knows_last_word(self, text: bytes) -> bool:
+        """True unless *text* ends with a word that is neither built in nor occurs around the cursor."""
+        word = _LAST_NAME.search(self._word_start + text)
+        return word is None or not word[0] or self._knows(word[0])
 
     def _knows(self, name: bytes) -> bool:
         """True if *name* is built in or occurs around the cursor, so that a text need not define it."""

@@ -63,6 +63,12 @@ def beginnings_of(written, complete=None):
         # no beginning ends before the value that it returns, not even if decoding went back to there
         ([b"return", b" {", b"1"], {"text": b"return"}, None, []),
         ([b"return", b" x", b"\n"], {"text": b"return", "stop_reason": "follows"}, None, [b"return"]),
+        ([b"size", b" +", b" sizeOf"], {"stop_reason": "unsure"}, None, [b"size", b"size +"]),
+        ([b"size", b" +", b" size"], {"stop_reason": "unsure"}, None, [b"size", b"size +", b"size + size"]),
+        ([b"size", b" +", b" len"], {"stop_reason": "unsure"}, None, [b"size", b"size +", b"size + len"]),
+        ([b"size", b" +", b" size", b"Of"], {"stop_reason": "deadline"}, None, [b"size", b"size +"]),
+        ([b"size", b" +", b" sizeOf"], {"stop_reason": "end"}, None, [b"size", b"size +", b"size + sizeOf"]),
+        ([b"f", b"(1", b")"], {"stop_reason": "unsure"}, None, [b"f(1", b"f(1)"]),
         ([], {}, None, []),
     ],
 )
@@ -75,7 +81,7 @@ def test_a_middle_is_cut_where_it_connects_between_words(tokens, changes, comple
     [
         ([b"a", b"+b"], {}, [False, True]),
         ([b"a", b"+b"], {"stop_reason": "end"}, [False, True]),
-        ([b"a", b"+b"], {"stop_reason": "budget"}, [False, False]),
+        ([b"a", b"+size"], {"stop_reason": "budget"}, [False, False]),
         ([b"a", b"+b", b"\n", b"c"], {"stop_reason": "repetition"}, [False, True, False]),
     ],
 )
