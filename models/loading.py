@@ -25,6 +25,7 @@ from fimlsp.models.checkpoints.checkpoint_files import (
     read_files,
     template_beside,
 )
+from fimlsp.models.checkpoints.eight_bits import read_tensors, stored_tensors
 from fimlsp.models.checkpoints.family_file import chosen_family
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.checkpoints.memory import (
@@ -137,7 +138,7 @@ def load_model(
         order: `psm`: the prefix first. `spm`: the suffix first, so that typing only appends to the prompt.
             None: the latter if the family was trained with it.
         dtype: `float32`, `bfloat16` or `float16`; None: half precision on a GPU, full precision on a CPU if
-            that is not too large.
+            that is not too large. The bundled model multiplies in 8 bits, and with `float32` in 32 bits.
         bits: 4 or 8 to quantise weights while loading, which needs the extra `quantized` except for 8 bits on
             a CPU; None: not quantised; `auto`: 8 bits on a CPU above 100 million parameters, if no *dtype*.
         threads: maximum number of CPU threads; None: one for a small model such as the bundled one, and
@@ -165,7 +166,7 @@ def load_model(
     files = checkpoint.files
     with _load_errors(files.name):
         if name_or_path is None or (is_plain and is_supported(files.config, files.weights)):
-            return _checked(_load_small(checkpoint, threads or 1))
+            return _checked(_load_small(checkpoint, threads or 1, is_exact=dtype == "float32"))
         return _checked(_load_with_transformers(checkpoint, device, dtype, bits, threads, on_progress))
 
 
@@ -213,7 +214,7 @@ def _load_errors(name: str) -> Iterator[None]:
         raise _cannot_load(name, error) from error
 
 
-def _load_small(checkpoint: _Checkpoint, threads: int) -> FimModel:
+def _load_small(checkpoint: _Checkpoint, threads: int, *, is_exact: bool) -> FimModel:
     from fimlsp.models.networks.onnx_llama import OnnxLlama
 
     files, fim = checkpoint.files, checkpoint.fim
@@ -223,7 +224,8 @@ def _load_small(checkpoint: _Checkpoint, threads: int) -> FimModel:
         files.name, "cpu", needed_bytes(files.n_parameters, SMALL_NUMBER_BYTES, cache), free_main_memory()
     )
     table = checkpoint.vocabulary.token_bytes
-    network = OnnxLlama.load(files.config, files.weights, table, fim.stops, context, threads)
+    weights = read_tensors(files.weights) if is_exact else stored_tensors(files.weights)
+    network = OnnxLlama.load(files.config, weights, table, fim.stops, context, threads)
     return _model_of(checkpoint, network, context, "cpu")
 
 

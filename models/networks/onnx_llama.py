@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from fimlsp.models.checkpoints.eight_bits import stored_tensors
 from fimlsp.models.networks.candidates import best_candidates, n_known
 from fimlsp.models.networks.llama_graph import (
     HEAD,
@@ -83,24 +81,23 @@ class OnnxLlama:
     def load(
         cls,
         config: Mapping[str, Any],
-        weights: Sequence[Path],
+        weights: Weights,
         token_bytes: Sequence[bytes | None],
         stops: frozenset[int],
         context: int,
         threads: int,
     ) -> OnnxLlama:
-        """Read the *weights* files of a supported checkpoint, for texts of up to *context* tokens.
+        """The network with the *weights* of a supported checkpoint, for texts of up to *context* tokens.
 
-        Calls compute on *threads* threads.
+        Those of 8 bits are used as they are. Calls compute on *threads* threads.
 
         Raises:
             KeyError: a size or a weight is missing.
         """
-        tensors = stored_tensors(weights)
-        if HEAD not in tensors and not config.get("tie_word_embeddings"):
+        if HEAD not in weights and not config.get("tie_word_embeddings"):
             raise KeyError(f"{HEAD} is missing")
         shape = replace(LlamaShape.from_config(config), max_position_embeddings=context)
-        return cls(shape, tensors, token_bytes, stops, threads)
+        return cls(shape, weights, token_bytes, stops, threads)
 
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and the tokens *written* after it; their common prefix with the last text is reused.

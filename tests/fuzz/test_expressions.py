@@ -61,7 +61,6 @@ SAMPLES = {
     },
     "lsp_server/workspace_files.py": {"fnmatch": {"name": "*a*?[a-z]*b*"}},
     "models/checkpoints/hub.py": {"f'(": {"quantisation": "Q4_K_M"}},
-    "quotient/language/joined_line.py": {"b'": {"word": b"name"}},
     "quotient/states/faults.py": {"b'": {"word": b"name"}},
 }
 

@@ -37,7 +37,7 @@ def exported(request, tmp_path_factory, trained):
     name = "bundled" if request.param == "bundled" else str(trained)
     path = tmp_path_factory.mktemp("exported") / "model.gguf"
     export_gguf(name, path)
-    return load_model(None if name == "bundled" else name), path
+    return load_model(None, dtype="float32") if name == "bundled" else load_model(name), path
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_llama_cpp_reads_texts_nearly_as_we_do(exported, server):
 
 def test_eight_bits_are_nearly_the_same(tmp_path):
     export_gguf("bundled", tmp_path / "model.gguf", 8)
-    model = load_model()
+    model = load_model(dtype="float32")
     tokens = model.vocabulary.encode("def area(radius):\n    return ")
     scores = model.network.log_probabilities(tokens)
     with serving(tmp_path / "model.gguf") as ask:

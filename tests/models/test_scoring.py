@@ -14,7 +14,7 @@ LEFT, RIGHT = b"def f(a, b):\n    return (", b")\n"
 
 
 def test_a_score_is_what_the_network_says_token_by_token():
-    model = load_model()
+    model = load_model(dtype="float32")
     score = score_middle(model, LEFT, RIGHT, b"a + b")
     candidates = model.network.begin(model.prompt(LEFT, RIGHT, len(score.tokens) + 1).tokens)
     for token, expected in zip(score.tokens, score.log_probabilities, strict=True):
@@ -27,7 +27,7 @@ def test_a_score_is_what_the_network_says_token_by_token():
 
 
 def test_what_is_likelier_scores_better():
-    model = load_model()
+    model = load_model(dtype="float32")
     sums = [score_middle(model, LEFT, RIGHT, text).mean for text in (b"a + b", b"zzz ??? 9")]
     assert sums[0] > sums[1]
     assert score_middle(model, LEFT, RIGHT, b"").log_probabilities == ()

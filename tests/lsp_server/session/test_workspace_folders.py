@@ -90,11 +90,16 @@ async def test_many_reads_take_few_threads_and_the_newest_counts():
         read.append(number)
         return number
 
+    async def all_have_read():
+        while len(read) <= MOST_READS:
+            await asyncio.sleep(0.01)
+
     results = []
     reads = BackgroundRead(lambda number: (results.append(number), done.set()))
     for number in range(500):
         reads.start(partial(wait_and_read, number))
     may_read.set()
     await finished(done.wait())
+    await finished(all_have_read())
     assert results == [499]
     assert len(threads) == len(read) == MOST_READS + 1

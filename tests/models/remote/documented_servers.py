@@ -226,7 +226,7 @@ def start(kind):
     entry, server.posts, *others = SERVERS[kind]
     server.others = others[0] if others else {}
     server.listed = {"object": "list", "data": [entry]}
-    server.model, server.asked = load_model(uses_buffer=False), []
+    server.model, server.asked = load_model(uses_buffer=False, dtype="float32"), []
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

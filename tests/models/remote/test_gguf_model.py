@@ -26,8 +26,8 @@ def test_tokens_and_markers_are_those_that_llama_cpp_has(name, gguf, served):
         assert file.vocabulary.token_bytes[token] == server.vocabulary.token_bytes[token]
 
 
-def test_the_bundled_model_reads_and_predicts_as_in_numpy(gguf):
-    file, bundled = load_model(str(gguf("bundled"))), load_model()
+def test_the_bundled_model_reads_and_predicts_as_in_this_process(gguf):
+    file, bundled = load_model(str(gguf("bundled"))), load_model(dtype="float32")
     assert file.uses_buffer
     assert (file.fim, file.context) == (bundled.fim, bundled.context)
     text = "import os\n\n\ndef read(path):\n    with open(path)"

@@ -389,12 +389,11 @@ def assert_refused(tmp_path, start, words):
 
 def test_further_training_starts_where_it_was():
     model, tokenizer = trained_before("bundled")
-    bundled = load_model()
+    bundled = load_model(dtype="float32")
     tokens = tokenizer.encode("import sys\n").ids
     mine = model(torch.tensor([tokens]))[0, -1].detach().numpy()
     bundled.network.begin(tokens[:-1])
-    difference = np.abs(mine - bundled.network.logits(tokens[-1:]))  # which are computed in 8 bits
-    assert difference.mean() < 0.2 < mine.std()
+    assert np.allclose(mine, bundled.network.logits(tokens[-1:]), atol=1e-3)
 
 
 @pytest.mark.parametrize("bits", [8, 16])
