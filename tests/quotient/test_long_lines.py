@@ -14,7 +14,7 @@ from fimlsp.testing.checking import COMPLETE, verdict
 
 from .middle_support import engine, start_between
 
-LONG, MANY = 1_000, 400
+LONG, MANY = 1_000, 200
 RIGHT_RECURSIVE = [b"a if b else ", b"lambda: ", b"lambda: a if b else ", b"not a or b if c else lambda d: "]
 REPEATED = [b"a, ", b"a + ", b"a(b).c ** ", b"[a, {b: c}], ", b"-a if b else c, "]
 

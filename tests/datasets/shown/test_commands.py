@@ -135,7 +135,7 @@ def test_an_estimate_for_a_file_and_a_server_is_kept_in_the_cache(folder, monkey
     export_gguf("bundled", folder / "model.gguf")
     with serving(folder / "model.gguf", n_ctx=1024) as ask:
         for number, model in enumerate(("model.gguf", ask.address)):
-            command = ("--typing", "src", "--out", f"out{number}", "--cursors", 30, "--model", model)
+            command = ("--typing", "src", "--out", f"out{number}", "--cursors", 10, "--model", model)
             done = call(calibrate, *command, "--install")
             assert done.exit_code == 0, done.output
             fitted = ConfidenceEstimate.load(folder / f"out{number}")
@@ -161,12 +161,12 @@ def test_nothing_is_fitted_to_no_code_or_to_another_model(folder, arguments, mes
 
 
 def test_an_estimate_is_fitted_and_a_second_run_adds_nothing(folder):
-    command = ("--typing", "src", "--out", "out", "--cursors", 30)
+    command = ("--typing", "src", "--out", "out", "--cursors", 10)
     done = call(calibrate, *command)
     assert done.exit_code == 0, done.output
     acceptance = ConfidenceEstimate.load(folder / "out")
     assert acceptance is not None
-    assert acceptance.cursors <= 30
+    assert acceptance.cursors <= 10
     recorded = (folder / "out" / "recording.jsonl").read_text()
     assert call(calibrate, *command).exit_code == 0
     assert (folder / "out" / "recording.jsonl").read_text() == recorded
