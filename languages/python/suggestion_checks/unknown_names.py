@@ -56,7 +56,7 @@ def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
     if module is None:
         return None
     scopes, used = [*scopes_of(module)], set(offsets)
-    unknown = _unbound_globals(scopes, used) | _unbound_variables(scopes, used, left, text, right)
+    unknown = _unbound_globals(scopes, used) | _unbound_variables(module, used, left, text, right)
     return min((offsets[name] for name in unknown), default=None)
 
 
@@ -92,7 +92,7 @@ def _unbound_globals(scopes: list[symtable.SymbolTable], used: set[str]) -> set[
 
 
 def _unbound_variables(
-    scopes: list[symtable.SymbolTable], used: set[str], left: bytes, text: bytes, right: bytes
+    module: symtable.SymbolTable, used: set[str], left: bytes, text: bytes, right: bytes
 ) -> set[str]:
     """The names of *used* that their function binds only after the cursor."""
     state = state_at_end(left)
@@ -101,12 +101,22 @@ def _unbound_variables(
     lines.append(_OWN_TARGET.sub(b"", line))
     written = _binding_keyword(state) + _begun_word(left) + text
     unbound = set[str]()
-    for scope in scopes[1:]:
+    for scope in _scopes_at(module, len(lines)):
         names = [name for name in variables & _names_of(scope) if _is_variable(scope.lookup(name))]
-        if names and scope.get_type() == "function" and scope.get_lineno() <= len(lines):
+        if names and scope.get_type() == "function":
             above = code_alone(b"\n".join(lines[scope.get_lineno() - 1 :]))
             unbound.update(name for name in names if not _is_bound_before(name, above, written))
     return unbound
+
+
+def _scopes_at(scope: symtable.SymbolTable, line: int) -> Iterator[symtable.SymbolTable]:
+    """The scopes in *scope* that may reach to the number *line*: of scopes side by side, the last ones."""
+    begun = [child for child in scope.get_children() if child.get_lineno() <= line]
+    last = max((child.get_lineno() for child in begun), default=0)
+    for child in begun:
+        if child.get_lineno() == last:
+            yield child
+            yield from _scopes_at(child, line)
 
 
 def _binding_keyword(state: CodeState) -> bytes:
