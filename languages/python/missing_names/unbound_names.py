@@ -41,6 +41,8 @@ LONGEST_WORD = 200
 _ASSIGNED = b" = 0"
 _BEGUN_WORD = re.compile(rb"(?<![\w\x80-\xff])[\w\x80-\xff]*\Z")
 _IN_WORD = re.compile(rb"[\w\x80-\xff]")
+_IMPORT = re.compile(rb"\bimport\b((?:\\\r?\n|[^\n(\\])*(?:\([^()]*)?)")
+_WORDS = re.compile(rb"[\w\x80-\xff]+")
 _FOR_OTHERS = re.compile(rb"\bnoqa\b")
 """The comment on an import that is intended although unused, as other files import it from there."""
 
@@ -280,7 +282,10 @@ def _unused_imports(module: symtable.SymbolTable, probed: _Probed) -> Iterator[b
 
     Imports with a comment that marks them as intended for other files are left out.
     """
-    for symbol in module.get_symbols():
+    written = {word for line in _IMPORT.findall(probed.left) for word in _WORDS.findall(line)}
+    # A look-up goes through all scopes of the module, so only names within imports have one.
+    names = [name for name in module.get_identifiers() if name.encode() in written]
+    for symbol in map(module.lookup, names):
         if symbol.is_imported() and symbol.get_name() not in __future__.all_feature_names:
             name = symbol.get_name().encode()
             offsets = [*islice(_offsets(name, probed.left), 2)]
