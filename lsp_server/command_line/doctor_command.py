@@ -31,7 +31,7 @@ from fimlsp.models.remote.gguf_server import is_gguf
 
 log = logging.getLogger(__name__)
 
-PACKAGES = ("pygls", "lsprotocol", "tokenizers", "transformers", "torch", "xllamacpp")
+PACKAGES = ("pygls", "lsprotocol", "tokenizers", "onnxruntime", "transformers", "torch", "xllamacpp")
 
 COST_SAMPLES = 5
 
