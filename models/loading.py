@@ -335,6 +335,8 @@ def _cannot_load(name: str, error: Exception) -> ModelError:
     reason = message if " " in message else f"{type(error).__name__} {message}".strip()
     if "ignore_mismatched_sizes" in message:
         reason = "the sizes of its weights differ from config.json"
+    if isinstance(error, ImportError):
+        return ModelError(f"Cannot load {name}: {reason}. Install fimlsp with its packages again.")
     if is_out_of_memory(error):
         return ModelError(
             f"Cannot load {name}: not enough free memory ({reason}). Close other programs, "

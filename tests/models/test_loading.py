@@ -1,6 +1,7 @@
 """Checkpoints of all families, from disk to a middle."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -123,6 +124,13 @@ def test_sharded_weights(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER, shard="20KB")
     assert len(list(folder.glob("*.safetensors"))) > 1
     assert completion(load_model(str(folder))).complete
+
+
+def test_a_package_that_is_missing_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "fimlsp.models.networks.onnx_llama")
+    with pytest.raises(ModelError, match=r"Cannot load bundled: .*onnxruntime.*\. Install fimlsp with"):
+        load_model()
 
 
 def test_half_precision_weights(tmp_path):
