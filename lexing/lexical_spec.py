@@ -130,6 +130,8 @@ class LexicalSpec:
         separators: bytes that are lexemes of their own, such as commas. A line is cut after them, so an edit
             in a file without line ends is as cheap as in any other. Only languages without a layout have
             them.
+        line_starts: the modes that a line may start in, each with an unknown bottom, if there are several.
+            The first is `unknown`. A line is then read from each of them (see `several_readings.py`).
         contextual: True if no place in a text is known to be read alike in every context. The text after a
             cursor is then read in all modes, and the grammar decides.
     """
@@ -155,4 +157,5 @@ class LexicalSpec:
     counted_part: CountedPart = field(default_factory=CountedPart)
     separators: bytes = b""
     offside: Offside | None = None
+    line_starts: tuple[ModeStack, ...] = ()
     contextual: bool = False

@@ -1,7 +1,4 @@
-"""Reads known text: one lexeme by maximal munch, or a file as lines of lexemes, independent of each other.
-
-`longest_match` is the fast path beside `lexer_state`: it need not stop at any byte, and skips long strings
-with regular expressions.
+"""Reads known text as lines of lexemes, independent of each other.
 
 A line here is one physical line, or several that a multi-line string or a line joiner connects. Brackets do
 not connect lines, so a line has the same lexemes in every context that is ordinary code at its start. That
@@ -21,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
-from fimlsp.lexing.lexer_tables import LexerTables, remembered
+from fimlsp.lexing.lexer_tables import LexerTables, closing_delimiter
 from fimlsp.lexing.nesting import MARGIN, Column
+from fimlsp.lexing.several_readings import Reading, read_everywhere
 from fimlsp.lexing.values import value
 
 MOST_JOINED = 50
@@ -31,91 +29,9 @@ MOST_JOINED = 50
 MayFollow = Callable[[Sequence[int]], bool]
 """Given a sequence of lexeme kinds, returns True if all neighbours in it may be adjacent."""
 
-_HALF = 128
 _CHUNK = 1024
-_NO_BYTES: frozenset[int] = frozenset()
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = b"\r\n"
-
-
-def longest_match(lexical: LexerTables, state: int, data: bytes, position: int) -> tuple[int, int] | None:
-    """The kind and the end of the longest lexeme in *data* from *position* on, for a DFA in *state*.
-
-    None if there is no lexeme. Runs of bytes that do not change the state are skipped at once.
-    """
-    rows, accepts, word_states = lexical.dfa.rows, lexical.dfa.accepts, lexical.word_states
-    longest: tuple[int, int] | None = None
-    start, size, word = position, len(data), -1
-    while position < size:
-        following = rows[state][data[position]]
-        if not following:
-            break
-        if following in word_states:
-            word = position + 1 if word < 0 else word
-        elif word >= 0:
-            if data[word:position] not in lexical.words:
-                return None
-            word = -1
-        position += 1
-        if following == state:
-            position = byte_that_leaves(lexical, state)(data, position)
-        state = following
-        if accepts[state] >= 0:
-            longest = accepts[state], position
-    if longest is not None and longest[0] == lexical.counted_kind:
-        return None if lexical.counted_part.too_long(data[start : longest[1]], 0) else longest
-    return longest
-
-
-@remembered(4096)
-def byte_that_leaves(
-    lexical: LexerTables, state: int, forbidden: frozenset[int] = _NO_BYTES
-) -> Callable[[bytes, int], int]:
-    """A function find(data, start): the offset of the first byte that leaves *state* for good, or the end.
-
-    A byte that leaves the state is skipped as well if the next one leads back, as in a string with escapes.
-    The search stops at *forbidden* bytes. No lexeme ends in the skipped text unless *state* accepts it too.
-    """
-    rows, accepts = lexical.dfa.rows, lexical.dfa.accepts
-    allowed = [byte for byte in range(256) if byte not in forbidden]
-    leading: dict[int, list[int]] = {}
-    for byte in allowed:
-        leading.setdefault(rows[state][byte], []).append(byte)
-    loops = _any_of(bytes(leading.pop(state, ())))
-    excursions: dict[bytes, list[int]] = {}
-    for away, first in leading.items():
-        if away and accepts[away] < 0 and away not in lexical.word_states:
-            back = bytes(byte for byte in allowed if rows[away][byte] == state)
-            if back:
-                excursions.setdefault(back, []).extend(first)
-    detours = b"|".join(_any_of(bytes(first)) + _any_of(back) for back, first in excursions.items())
-    pattern = re.compile(rb"%s*(?:(?:%s)%s*)*" % (loops, detours or _any_of(b""), loops))
-
-    def find(data: bytes, start: int) -> int:
-        skipped = pattern.match(data, start)
-        assert skipped is not None
-        return skipped.end()
-
-    return find
-
-
-def _any_of(some: bytes) -> bytes:
-    """A pattern for one byte out of *some*, which compiles the sooner the shorter it is."""
-    if len(some) <= _HALF:
-        return b"[" + re.escape(some) + b"]" if some else b"(?!)"
-    others = bytes({*range(256)} - {*some})
-    return b"[^" + re.escape(others) + b"]" if others else b"(?s:.)"
-
-
-@remembered(4096)
-def closing_delimiter(lexical: LexerTables, state: int) -> bytes | None:
-    """The only delimiter that can end the lexeme read in *state*, if the lexeme may span lines; else None."""
-    endings = {
-        suffix
-        for kind in lexical.kinds_in(lexical.dfa.live[state])
-        if kind != lexical.bad and (suffix := lexical.shortest_words.suffix(state, kind)) is not None
-    }
-    return endings.pop() if any(endings == {delimiter} for delimiter in lexical.delimiters.span) else None
 
 
 @value(eq=False)
@@ -133,6 +49,8 @@ class Line:
         broken: True if it is lexically invalid; then its other fields are empty.
         reach: the number of bytes from its start on that all this depends on. If it is 0, that is the first
             stretch alone.
+        readings: in a language with several line starts, the ways to read it. Of these, `kinds` is then the
+            first from code to code.
     """
 
     size: int
@@ -142,16 +60,23 @@ class Line:
     openers: tuple[str, ...] = ()
     broken: bool = False
     reach: int = 0
+    readings: tuple[Reading, ...] = ()
 
     @property
     def blank(self) -> bool:
         """True if the line has no lexeme."""
         return self.column is None and not self.broken
 
+    def from_line_start(self, number: int) -> Line:
+        """The same line with the readings from one line start."""
+        readings = tuple([one for one in self.readings if one.start == number])
+        blank = all(one.means_nothing for one in readings)
+        return Line(self.size, (), None if blank else MARGIN, reach=self.reach, readings=readings)
+
     @property
     def weight(self) -> int:
         """Its approximate size in memory, in bytes."""
-        return 300 + 8 * len(self.kinds)
+        return 300 + 8 * len(self.kinds) + sum([100 + 8 * len(one.kinds) for one in self.readings])
 
 
 def joined(lines: Sequence[Line]) -> Line:
@@ -269,16 +194,31 @@ class LineReader:
         for long in (self._long_lines.get(text), self._broken.get((text, may_follow))):
             if long is not None and data.startswith(long[0], start):
                 return long[1]
-        lexer = start_of_line(self._lexical, self._lexical.unknown, None)
-        line = self._read(data, start, end, lexer, may_follow)
+        if self._lexical.line_starts:
+            line = self._read_everywhere(data, start, end, may_follow)
+        else:
+            lexer = start_of_line(self._lexical, self._lexical.unknown, None)
+            line = self._read(data, start, end, lexer, may_follow)
         line_end = start + line.size
         # The end of the text may cut off a lexeme that continues after the same stretch elsewhere.
         is_cut_off = line_end == len(data) and line_end > 0 and data[line_end - 1] in self._ends
-        if not line.broken and not is_cut_off:
+        looks_further = line.reach > line.size
+        if not line.broken and not is_cut_off and not looks_further:
             self._remember(text, data[start:line_end], line)
         elif line.broken and 0 < line.reach <= self._LONGEST:
             self._remember_broken((text, may_follow), data[start : start + line.reach + 1], line)
         return line
+
+    def _read_everywhere(self, data: bytes, start: int, end: int, may_follow: MayFollow | None) -> Line:
+        """As `_read`, from each line start."""
+        size, readings, reach = read_everywhere(self._lexical, data, start, self.end_of_stretch, may_follow)
+        reach = 0 if reach <= end - start else reach
+        if not readings:
+            return Line(end - start, broken=True, reach=reach)
+        kinds = next((one.kinds for one in readings if not one.start and not one.end), ())
+        means_nothing = {one.start for one in readings if one.means_nothing}
+        blank = len(means_nothing) == len(readings) == len(self._lexical.line_starts)
+        return Line(size, kinds, None if blank else MARGIN, reach=reach, readings=readings)
 
     def _remember(self, text: bytes, whole: bytes, line: Line) -> None:
         """Remember that a line whose first stretch is *text* is *line*, in all *whole*."""

@@ -121,6 +121,18 @@ class ModeStack:
         return True
 
     @property
+    def starts_line(self) -> int | None:
+        """The number of the line start that text here is read from, if any.
+
+        See `LexicalSpec.line_starts`.
+        """
+        return None if self.opened else 0
+
+    def at_line_start(self, number: int) -> ModeStack | None:
+        """The modes after a line end here, if they are those of line start *number*; else None."""
+        return self if number == self.starts_line else None
+
+    @property
     def line_end(self) -> str | None:
         """The kind of a line end here if the grammar sees it, which only a layout of terminators has."""
         return None

@@ -15,6 +15,7 @@ from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexical_spec import Family
 from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import MARGIN, ModeStack
+from fimlsp.lexing.several_readings import Reading
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, boundary_lexemes
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
@@ -158,7 +159,7 @@ class KeptLexemes:
 
 
 _NO_LINE = Line(0)
-_LineEndKey = tuple[RightContext, tuple[int, ...] | None, int, Inside]
+_LineEndKey = tuple[RightContext, tuple[int, ...] | None, int, Inside, tuple[Reading, ...]]
 
 
 @value
@@ -262,8 +263,12 @@ class RightSideFinder:
         if rest_of_line is None:
             return None
         line, following = rest_of_line
+        if line.readings:
+            line = line.from_line_start(tail.line_start)
+            if not line.readings:
+                return None
         if boundary.kind is None and not tail.kinds and line.blank:
-            return self._entry_into_blank(boundary, tail, following)
+            return self._entry_into_blank(boundary, tail, line, following)
         if self._stays_line(tail, line):
             own = self.document.goes_on_at(self.cursor)
             if own is None:
@@ -276,12 +281,12 @@ class RightSideFinder:
         return self._entry_into_line(boundary, tail, line, following)
 
     def _entry_into_blank(
-        self, boundary: BoundaryLexeme, tail: StringTail, following: RightContext
+        self, boundary: BoundaryLexeme, tail: StringTail, line: Line, following: RightContext
     ) -> RightEntry:
-        """The entry into a line without further lexemes, *following* being the context after it."""
+        """The entry into a *line* without further lexemes, *following* being the context after it."""
         delimiter = self._delimiter(tail)
         if following.within_group:
-            marker = self._marker(following, (), inside=BRACKET)
+            marker = self._marker(following, (), inside=BRACKET, line=line)
             return RightEntry(boundary, tail.opened, delimiter, marker, None)
         marker = self._marker(following, None)
         return RightEntry(boundary, tail.opened, delimiter, marker, None, ends_line=True)
@@ -292,7 +297,8 @@ class RightSideFinder:
         """The entry into the rest *line*, *following* being the context after it; None if that is invalid."""
         is_seen = boundary.kind is not None and boundary.kind not in self.tables.lexical.skipped
         straddling = (boundary.kind,) if boundary.kind is not None and is_seen else ()
-        kinds = (*straddling, *tail.kinds, *line.kinds)
+        own = () if line.readings else line.kinds
+        kinds = (*straddling, *tail.kinds, *own)
         if not self.tables.may_follow(kinds) or self.tables.too_deep(kinds, following.unmatched):
             return None
         begins_in_code = boundary.kind is None and not tail.opened
@@ -302,7 +308,7 @@ class RightSideFinder:
             width = min(width, 1)  # a line joiner decides the column, unless it is in column 0
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
         inside = BLOCK | BRACKET if self.tables.offside and (unmatched > 0 or tail.opened) else BLOCK
-        marker = self._marker(following, kinds, width, inside)
+        marker = self._marker(following, kinds, width, inside, line)
         return RightEntry(boundary, tail.opened, self._delimiter(tail), marker, lead)
 
     def _delimiter(self, tail: StringTail) -> tuple[int, int] | None:
@@ -329,22 +335,29 @@ class RightSideFinder:
         kinds: tuple[int, ...] | None,
         width: int = 0,
         inside: Inside = NOTHING,
+        line: Line = _NO_LINE,
     ) -> int:
-        """The marker of a line that ends with *kinds*, which is None for a blank line."""
-        key = following, kinds, width, inside
+        """The marker of a line that ends with *kinds*, which is None for a blank line.
+
+        After them it ends with one of the readings of *line*, if that has any.
+        """
+        key = following, kinds, width, inside, line.readings
         line_end = self.line_ends.get(key)
         if line_end is None:
             marker = self.tables.first_free_symbol + len(self.line_ends)
             line_end = self.line_ends[key] = LineEnd(
-                marker, self._ways(following, kinds), kinds is None, width, inside
+                marker, self._ways(following, kinds, line), kinds is None, width, inside
             )
         return line_end.marker
 
-    def _ways(self, following: RightContext, kinds: tuple[int, ...] | None) -> dict[Ending, EarleySet]:
+    def _ways(
+        self, following: RightContext, kinds: tuple[int, ...] | None, line: Line
+    ) -> dict[Ending, EarleySet]:
         if kinds is None:
             return {ending: ending.base for ending in following.endings}
         terminals = self.tables.terminals(kinds)
-        shared = read_backward(self.tables, following.ways(), terminals[1:])  # by many entries
+        ways = following.ways_before(line) if line.readings else following.ways()
+        shared = read_backward(self.tables, ways, terminals[1:])  # by many entries
         return read_backward(self.tables, shared, terminals[:1])
 
 

@@ -25,7 +25,7 @@ from fimlsp.languages.python.mode_stack import (
     unknown_bottom,
 )
 from fimlsp.lexing.interruption import EVERY, checkpoint
-from fimlsp.lexing.line import longest_match
+from fimlsp.lexing.lexer_tables import longest_match
 from fimlsp.lexing.nesting import ModeStack, has_none
 from fimlsp.quotient.language.contract import OpenModes, StringTail, TextAfterCursor
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState
-from fimlsp.lexing.lexer_tables import LexerTables, remembered
-from fimlsp.lexing.line import byte_that_leaves, closing_delimiter, has_line_end
+from fimlsp.lexing.lexer_tables import LexerTables, byte_that_leaves, closing_delimiter, remembered
+from fimlsp.lexing.line import has_line_end
 from fimlsp.lexing.nesting import ModeStack
 from fimlsp.lexing.values import value
 

@@ -157,7 +157,7 @@ class ContextDocument:
         for line in self.transitions.lines.lines(self.data, start):
             if not self._ends_before(position, start, line):
                 return False
-            if line.broken:
+            if not context.can_read(line):
                 if self._is_open_from(start, position):
                     return False
                 self._lefts.unreadable.append(start)

@@ -12,6 +12,7 @@ from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
 from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import MARGIN, BlockColumns, Column, ModeStack
+from fimlsp.lexing.several_readings import Reading, modes_after_reading
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import SENTINELS
 from fimlsp.quotient.grammar.earley_sets import EarleySet
@@ -95,7 +96,33 @@ class LeftContext(Interned):
         """This context with another innermost block or group."""
         return _context(self.tables, frame, group, self.modes, self.broken)
 
+    def can_read(self, line: Line) -> bool:
+        """True if *line* consists of lexemes here, valid or not."""
+        return not (line.broken or (line.readings and self._reading_of(line) is None))
+
+    def _reading_of(self, line: Line) -> tuple[Reading, ModeStack] | None:
+        """The reading of *line* here, with the modes after it, in a language with several line starts."""
+        for reading in line.readings:
+            modes = modes_after_reading(self.tables.lexical, reading, self.modes)
+            if modes is not None:
+                return reading, modes
+        return None
+
+    def _after_reading(self, line: Line) -> LeftContext | None:
+        """As `_after_line`, in a language with several line starts."""
+        found = self._reading_of(line)
+        if found is None:
+            return None
+        reading, modes = found
+        context = self.after_symbols(self.tables.terminals(reading.kinds))
+        if context is None:
+            return None
+        group = self.tables.forward.canonical(context.group)
+        return _context(self.tables, self.frame, group, modes, self.broken)
+
     def _after_line(self, line: Line) -> LeftContext | None:
+        if line.readings:
+            return self._after_reading(line)
         modes = self._after_brackets(line)
         if modes is None:
             return None

@@ -12,7 +12,7 @@ from bisect import bisect_right
 
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState
-from fimlsp.lexing.line import longest_match
+from fimlsp.lexing.lexer_tables import longest_match
 from fimlsp.quotient.contexts.left import LeftContext, start_of_file
 from fimlsp.quotient.contexts.right import RightContext, end_of_file, with_readings
 from fimlsp.quotient.grammar.earley_sets import EarleySet

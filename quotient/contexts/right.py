@@ -21,6 +21,9 @@ from fimlsp.quotient.grammar.cfg import SENTINELS
 from fimlsp.quotient.grammar.earley_sets import EarleySet
 from fimlsp.quotient.language.tables import Interned, LanguageTables
 
+MOST_SETS = 100
+"""The most backward sets at a place; a text with more counts as unreadable."""
+
 
 class GroupContinuation(Enum):
     """The continuation of a line's group at the following line."""
@@ -79,6 +82,8 @@ class RightContext(Interned):
         logical: inside brackets, the context after the logical line.
         height: the nesting depth of the blocks that the text opens within the block of its first line. It is
             0 unless some line is so far right that there may be too many blocks in all.
+        elsewhere: in a language with several line starts, the backward sets for a text that is not read as
+            code: the number of its line start, and the set.
     """
 
     tables: LanguageTables
@@ -91,6 +96,7 @@ class RightContext(Interned):
     ways_within: tuple[tuple[Ending, EarleySet], ...]
     logical: RightContext | None
     height: int
+    elsewhere: tuple[tuple[int, Ending, EarleySet], ...] = ()
     _endings: list[Ending] = field(default_factory=list)
 
     @property
@@ -142,6 +148,12 @@ class RightContext(Interned):
                 groups[ending] = group
         return groups
 
+    def ways_from(self, line_start: int) -> dict[Ending, EarleySet]:
+        """As `ways`, for a text that is read from the line start of this number; 0 is that of code."""
+        if not line_start:
+            return self.ways()
+        return {ending: group for number, ending, group in self.elsewhere if number == line_start}
+
     def ways_at(self, column: Column) -> dict[Ending, EarleySet]:
         """As `ways`, for a logical line that starts at *column*."""
         ways = self.ways()
@@ -180,8 +192,34 @@ class RightContext(Interned):
         """As `before_line`, in a language without a layout."""
         if line.broken:
             return self._passing_over()
+        if line.readings:
+            return self._before_readings(line)
         ways = read_backward(self.tables, self.ways(), self.tables.terminals(line.kinds))
         return self._within_brackets(0, ways) if ways else self._passing_over()
+
+    def _before_readings(self, line: Line) -> RightContext:
+        """As `_before_line_of_group`, for all readings of *line*."""
+        canonical = self.tables.backward.canonical
+        sets = dict.fromkeys((start, canonical(group)) for start, group in self._sets_before(line))
+        if not sets or len(sets) > MOST_SETS:
+            return self._passing_over()
+        every = [(start, _end_of(self.tables, group), group) for start, group in sets]
+        within = tuple((ending, group) for start, ending, group in every if not start)
+        elsewhere = tuple(one for one in every if one[0])
+        line_start = MARGIN, (), frozenset[int](), None
+        logical = self.after_logical_line()
+        return _context(self.tables, *line_start, self.broken, 0, within, logical, elsewhere=elsewhere)
+
+    def _sets_before(self, line: Line) -> Iterator[tuple[int, EarleySet]]:
+        """The backward sets before *line*, in each of its readings: the line start, and the set."""
+        for reading in line.readings:
+            symbols = self.tables.terminals(reading.kinds)
+            for group in read_backward(self.tables, self.ways_from(reading.end), symbols).values():
+                yield reading.start, group
+
+    def ways_before(self, line: Line) -> dict[Ending, EarleySet]:
+        """As `ways`, before a *line* that is read in several ways, all from one line start."""
+        return {_end_of(self.tables, group): group for _, group in self._sets_before(line)}
 
     def _within_brackets(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
         """The context before a line that starts inside brackets, given the backward sets there."""
@@ -196,7 +234,7 @@ class RightContext(Interned):
         """This context with an unparsable line before it."""
         line_start = self.column, self.parses, self.bodies, self.next_shallower
         within = self.unmatched, self.ways_within, self.logical
-        return _context(self.tables, *line_start, True, *within, height=self.height)
+        return _context(self.tables, *line_start, True, *within, height=self.height, elsewhere=self.elsewhere)
 
     def _parses_of(self, column: Column, symbols: tuple[int, ...]) -> list[GroupParse]:
         """The ways to parse the group at a line of *column*, which is the whole logical line *symbols*."""
@@ -294,10 +332,15 @@ def end_of_file(tables: LanguageTables) -> RightContext:
     return _context(tables, *line_start, broken=False, ways_within=((ending, end),))
 
 
+def _end_of(tables: LanguageTables, group: EarleySet) -> Ending:
+    """An ending that stands for the reading with the backward set *group*."""
+    return tables.intern(Ending, GroupContinuation.END, group, tables.bodies)
+
+
 def with_readings(end: RightContext, sets: Iterable[EarleySet]) -> RightContext:
     """The context of a text with a backward set for each reading; *end* is the context of the file's end."""
     tables = end.tables
-    ways = tuple((tables.intern(Ending, GroupContinuation.END, one, tables.bodies), one) for one in sets)
+    ways = tuple((_end_of(tables, one), one) for one in sets)
     return _context(tables, MARGIN, (), frozenset(), None, broken=False, ways_within=ways, logical=end)
 
 
@@ -312,6 +355,8 @@ def _context(
     ways_within: tuple[tuple[Ending, EarleySet], ...] = (),
     logical: RightContext | None = None,
     height: int = 0,
+    elsewhere: tuple[tuple[int, Ending, EarleySet], ...] = (),
 ) -> RightContext:
     line_start = column, parses, bodies, next_shallower
-    return tables.intern(RightContext, tables, *line_start, broken, unmatched, ways_within, logical, height)
+    within = unmatched, ways_within, logical
+    return tables.intern(RightContext, tables, *line_start, broken, *within, height, elsewhere)

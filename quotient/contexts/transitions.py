@@ -7,9 +7,10 @@ demand.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.line import Line, LineReader
-from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.contexts.right import RightContext
 from fimlsp.quotient.language.contract import Language
@@ -28,9 +29,7 @@ class ContextTransitions:
         self.lines = LineReader(tables.lexical)
         self._after: BoundedDict[tuple[LeftContext, Line], LeftContext] = BoundedDict(_MOST_TRANSITIONS)
         self._before: BoundedDict[tuple[RightContext, Line], RightContext] = BoundedDict(_MOST_TRANSITIONS)
-        self._letters = WeighedDict[tuple[Column, tuple[int, ...]], Line](
-            2 * MEGABYTE, lambda _, line: 2 * line.weight
-        )
+        self._letters = WeighedDict[tuple[Hashable, ...], Line](2 * MEGABYTE, lambda _, line: 2 * line.weight)
         self._letter_of = WeighedDict[tuple[Line, bool], Line | None](
             8 * MEGABYTE, lambda key, _: key[0].weight
         )
@@ -70,7 +69,8 @@ class ContextTransitions:
         """True if neighbouring lexemes of *line* may be adjacent; cached."""
         may_stand = self._may_stand.get(line)
         if may_stand is None:
-            may_stand = self._may_stand[line] = self.tables.may_follow(line.kinds)
+            ways = [one.kinds for one in line.readings] or [line.kinds]
+            may_stand = self._may_stand[line] = any(map(self.tables.may_follow, ways))
         return may_stand
 
     def _letter(self, line: Line, inside: bool) -> Line | None:
@@ -90,7 +90,8 @@ class ContextTransitions:
         symbols = self.tables.terminals(line.kinds)
         if not (inside or line.openers or line.closers):
             symbols = self.tables.line_classes.representative(symbols)
-        key = line.column, symbols
+        readings = [(one.start, self.tables.terminals(one.kinds), one.end) for one in line.readings]
+        key = line.column, symbols, *readings
         letter = self._letters.get(key)
         if letter is None:
             letter = self._letters[key] = line

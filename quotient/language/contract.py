@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.lexing.lexer_tables import LexerTables, remembered
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match, remembered
 from fimlsp.lexing.lexical_spec import LexicalSpec
-from fimlsp.lexing.line import Line, longest_match
+from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
@@ -64,15 +64,24 @@ class WholeTextCheck(ABC):
 
     `halves` are lexemes that start others, each with the bytes that may continue it; their faults may be
     known before they end. After the words `spelt_after` in a statement only some names are valid, so a name
-    may be wrong before it ends.
+    may be wrong before it ends. Those in `spelt_within` are in the same lexeme as the name.
     """
 
     halves: Mapping[bytes, bytes] = MappingProxyType({})
     spelt_after: tuple[bytes, ...] = ()
+    spelt_within: tuple[bytes, ...] = ()
 
     @abstractmethod
     def faults(self, data: bytes) -> Sequence[Fault]:
         """The reasons to refuse *data*; none if it is accepted, or is not a sentence of the grammar."""
+
+    def mended(self, before: bytes, completion: bytes, after: bytes) -> bytes:
+        """The *completion* of *before* with better words, where the check would refuse those before *after*.
+
+        It has the same lexemes. Without an idea, it is the same text.
+        """
+        del before, after
+        return completion
 
     @abstractmethod
     def spelt(self, statement: bytes) -> Iterator[bytes]:
@@ -124,12 +133,14 @@ class StringTail:
     """One way to read the text after a cursor from inside strings, up to ordinary code.
 
     `kinds` are the lexemes read, `end` is the offset where code starts, and `opened` are the modes that the
-    lexemes close (in the order of `ModeStack.opened`).
+    lexemes close (in the order of `ModeStack.opened`). With several line starts, the text at `end` is read
+    from that of the number `line_start`.
     """
 
     kinds: tuple[int, ...]
     end: int
     opened: tuple[str, ...]
+    line_start: int = 0
 
 
 class _Part(Enum):
@@ -245,8 +256,9 @@ class Language(ABC):
 class ReadToCode(OpenModes):
     """Reads the text after a cursor in each of *places* up to ordinary code, from where lines are read alike.
 
-    These are all modes that the lexer may be in at the cursor, apart from that of ordinary code. A lexeme
-    that closes code below an unknown bottom may leave several stacks (`ModeStack.beyond`).
+    These are all modes that the lexer may be in at the cursor, apart from that of ordinary code. With several
+    line starts, the text is read up to any of them. A lexeme that closes code below an unknown bottom may
+    leave several stacks (`ModeStack.beyond`).
     """
 
     def __init__(self, text: TextAfterCursor, places: Sequence[ModeStack]) -> None:
@@ -263,7 +275,7 @@ class ReadToCode(OpenModes):
         """As in `OpenModes`."""
         opened = place.opened
         return [
-            StringTail(tail.kinds, tail.end, (*opened, *closed, *tail.opened))
+            StringTail(tail.kinds, tail.end, (*opened, *closed, *tail.opened), tail.line_start)
             for closed, modes in ([((), place)] if kind is None else self._after(place, kind))
             for tail in self._from(modes, position, _Part.LEXEME)
         ]
@@ -278,8 +290,8 @@ class ReadToCode(OpenModes):
 
     def _from(self, modes: ModeStack, position: int, part: _Part) -> list[StringTail]:
         """The ways to read on from *position*; after *part* they are shared by other places. Cached."""
-        if not modes.opened:
-            return [StringTail((), position, ())]
+        if (line_start := modes.starts_line) is not None:
+            return [StringTail((), position, (), line_start)]
         key = modes, position, part
         if key not in self._read:
             self._read[key] = []  # in case the recursion gets too deep
@@ -293,18 +305,19 @@ class ReadToCode(OpenModes):
         """As `_from`. Recursive after *part*, and where a lexeme leaves several stacks."""
         lexical, data = self._text.lexical, self._text.data
         kinds: list[int] = []
-        while modes.opened:
+        while (line_start := modes.starts_line) is None:
             checkpoint()
             if position == len(data):
                 if not modes.in_code:
                     return
+                line_start = 0
                 break
             begins_line = position > 0 and data[position - 1] == _LINE_FEED
             whole_line = self._line_at(modes, position, kinds) if begins_line else None
             if whole_line is not None:
-                modes, line = whole_line
-                kinds += line.kinds
-                position += line.size
+                modes, of_line, size = whole_line
+                kinds += of_line
+                position += size
                 continue
             lexeme = longest_match(lexical, lexical.dfa.starts[modes.mode], data, position)
             if lexeme is None or lexeme[0] == lexical.bad:
@@ -321,17 +334,25 @@ class ReadToCode(OpenModes):
                 yield from self._continued(kinds, stacks, position, later)
                 return
             modes = stacks[0][1]
-        yield StringTail(tuple(kinds), position, ())
+        yield StringTail(tuple(kinds), position, (), line_start)
 
-    def _line_at(self, modes: ModeStack, position: int, kinds: list[int]) -> tuple[ModeStack, Line] | None:
-        """The line at *position* after *kinds*, with the stack after it, if it is read as one of code is."""
-        if modes.mode != self._text.lexical.unknown.mode:
+    def _line_at(
+        self, modes: ModeStack, position: int, kinds: list[int]
+    ) -> tuple[ModeStack, tuple[int, ...], int] | None:
+        """The line at *position* after *kinds*, if it is read as one of code is.
+
+        That is the stack after it, the kinds of its lexemes, and its size.
+        """
+        lexical = self._text.lexical
+        if modes.mode != lexical.unknown.mode:
             return None
         line = self._text.line_at(position)
-        after = None if line is None else _modes_after(self._text.lexical, line.kinds, modes)
-        if line is None or after is None or not self._text.may_follow((*kinds[-1:], *line.kinds[:1])):
+        if line is None or not self._text.may_follow((*kinds[-1:], *line.kinds[:1])):
             return None
-        return after, line
+        after = _modes_after(lexical, line.kinds, modes)
+        if line.readings and after is not None:
+            after = after.at_line_start(0)
+        return None if after is None else (after, line.kinds, line.size)
 
     def _continued(
         self,
@@ -343,7 +364,8 @@ class ReadToCode(OpenModes):
         for closed, modes in stacks:
             for tail in self._from(modes, position, part):
                 if self._text.may_follow((*kinds[-1:], *tail.kinds[:1])):
-                    yield StringTail((*kinds, *tail.kinds), tail.end, (*closed, *tail.opened))
+                    both = (*kinds, *tail.kinds)
+                    yield StringTail(both, tail.end, (*closed, *tail.opened), tail.line_start)
 
 
 @remembered(1 << 14)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.nesting import Column
+from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest
 from fimlsp.quotient.grammar.earley_sets import EarleySet, merged
@@ -158,7 +158,7 @@ class AssumedText:
         self.tables = tables
         self.ends = LineEnds(tables)
         self.repairs: BoundedDict[Hashable, LineRepair | None] = BoundedDict(_MOST_REPAIRS)
-        self.lexemes: WeighedDict[tuple[bytes, bool], Lexemes] = WeighedDict(
+        self.lexemes: WeighedDict[tuple[bytes, bool, ModeStack | None], Lexemes] = WeighedDict(
             4 * MEGABYTE, lambda key, lexemes: 300 + len(key[0]) + 100 * len(lexemes.read)
         )
         self._inside: dict[str, EarleySet] = {}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.line import longest_match, unmatched_brackets
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match
+from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.language.tables import LanguageTables
 
@@ -35,11 +35,15 @@ class Lexeme(NamedTuple):
 
 
 class Lexemes(NamedTuple):
-    """The lexemes of a text, and the spans that are none; `joined` if the text ends with a line joiner."""
+    """The lexemes of a text, and the spans that are none; `joined` if the text ends with a line joiner.
+
+    `modes` are those of the lexer after the text, if it has been read.
+    """
 
     read: tuple[Lexeme, ...]
     unreadable: tuple[tuple[int, int], ...]
     joined: bool
+    modes: ModeStack | None = None
 
     def shifted(self, offset: int) -> Lexemes:
         """The same for a text that starts at *offset*."""
@@ -47,7 +51,7 @@ class Lexemes(NamedTuple):
             Lexeme(kind, start + offset, end + offset, missing) for kind, start, end, missing in self.read
         ]
         unreadable = tuple((start + offset, end + offset) for start, end in self.unreadable)
-        return Lexemes(tuple(read), unreadable, self.joined)
+        return Lexemes(tuple(read), unreadable, self.joined, self.modes)
 
 
 Fits = Callable[[Sequence[int]], bool]
@@ -55,9 +59,15 @@ Fits = Callable[[Sequence[int]], bool]
 
 
 def lexemes(
-    lexical: LexerTables, data: bytes, start: int, end: int, *, ended_early: Fits | None = None
+    lexical: LexerTables,
+    data: bytes,
+    start: int,
+    end: int,
+    *,
+    ended_early: Fits | None = None,
+    modes: ModeStack | None = None,
 ) -> Lexemes:
-    """The lexemes of `data[start:end]`, lines of code outside strings. O(end - start).
+    """The lexemes of `data[start:end]`, lines of code outside strings, or read in *modes*. O(end - start).
 
     With *ended_early* a string that the line end would cut off ends before a mark, or one before it does.
     Ends after which the lexemes fit together are preferred.
@@ -77,7 +87,7 @@ def lexemes(
                 for reading, fit in zip(likely, fits, strict=True)
             ]
             return likely[rated.index(min(rated))]
-    return _Reader(lexical, text, ended_early=ended_early is not None).read(start)
+    return _Reader(lexical, text, ended_early=ended_early is not None, modes=modes).read(start)
 
 
 def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:
@@ -108,13 +118,14 @@ class _Reader:
         early: tuple[int, int] | None = None,
         *,
         ended_early: bool = False,
+        modes: ModeStack | None = None,
     ) -> None:
         self.lexical = lexical
         self.text = text
         self.early = early
         self.ended_early = ended_early
         self.content = len(text.rstrip(b"\r\n"))
-        self.modes: ModeStack = lexical.unknown
+        self.modes: ModeStack = lexical.unknown if modes is None else modes
         self.read_so_far: list[Lexeme] = []
         self.unreadable: list[tuple[int, int]] = []
 
@@ -134,7 +145,8 @@ class _Reader:
             position = end
         self._close_strings()
         joined = last == self.lexical.line_joiner
-        return Lexemes(tuple(self.read_so_far), tuple(self.unreadable), joined).shifted(offset)
+        found = Lexemes(tuple(self.read_so_far), tuple(self.unreadable), joined, self.modes)
+        return found.shifted(offset)
 
     def _match(self, position: int) -> tuple[int, int] | None:
         """The kind and the end of the lexeme at *position*; None if no grammar uses such a lexeme."""

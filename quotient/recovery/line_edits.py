@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from fimlsp.lexing.line import longest_match
+from fimlsp.lexing.lexer_tables import longest_match
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.left import Frame, LeftContext
 from fimlsp.quotient.recovery.assumed_text import indentation

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.lexing.line import Line, LineReader, unmatched_brackets
-from fimlsp.lexing.nesting import Column
+from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.bracket_layout import Unit, is_deeper, passed_over
 from fimlsp.quotient.recovery.lexemes import (
@@ -18,6 +19,9 @@ from fimlsp.quotient.recovery.lexemes import (
     indentation_at,
     lexemes,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MOST_UNITS = 40
 _MOST_OWN_LINES = 3
@@ -67,6 +71,13 @@ class Lines:
         self.then = then
         self.beyond = beyond
         self.ended_early = ended_early
+        self.modes: ModeStack | None = None
+
+    def in_modes(self, modes: ModeStack) -> Self:
+        """The same lines, each of them read from these *modes* on."""
+        twin = copy(self)
+        twin.modes = modes
+        return twin
 
     def unit(self, start: int) -> Unit:
         """The line at *start*."""
@@ -99,10 +110,11 @@ class Lines:
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
         text = self.data[start:end]
-        key, known = (text, self.ended_early), self.assumed.lexemes
+        key, known = (text, self.ended_early, self.modes), self.assumed.lexemes
         if key not in known:
             ended_early = self.tables.may_follow if self.ended_early else None
-            known[key] = lexemes(self.tables.lexical, text, 0, len(text), ended_early=ended_early)
+            lexical = self.tables.lexical
+            known[key] = lexemes(lexical, text, 0, len(text), ended_early=ended_early, modes=self.modes)
         return known[key].shifted(start)
 
     def units_between(self, start: int, end: int) -> list[Unit]:
@@ -126,10 +138,10 @@ class Lines:
             if position >= len(self.data):
                 return None
             line = self.lines.read(self.data, position)
-            if line.column is not None:
+            if line.kinds and line.column is not None:
                 first = self.tables.terminal_of[line.kinds[0]]
                 return NextLine(position, position + line.size, line.column, first)
-            if line.broken:
+            if line.broken or line.column is not None:
                 unit = self.physical(position)
                 if unit.column is not None:
                     return NextLine(position, unit.end, unit.column, self.first_terminal(unit))

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.line import physical_end
-from fimlsp.lexing.nesting import Column
+from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley_sets import EarleySet
-from fimlsp.quotient.recovery.lexemes import Lexeme, column_of, indentation_at, lexemes
+from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, column_of, indentation_at, lexemes
 from fimlsp.quotient.recovery.repaired_text import Edit
 
 MOST_LINES = 200
@@ -57,10 +57,15 @@ class Nesting:
         self.data = document.data
         self.kinds = self.tables.lexical.kinds
         language = self.tables.language
-        brackets = {opener: (closer,) for opener, closer in language.enclosures.items()}
+        brackets = {
+            opener: (closer,)
+            for opener, closer in language.enclosures.items()
+            if not self.tables.lexical.line_starts or None not in (self._word(opener), self._word(closer))
+        }
         self.closers = {**brackets, **language.blocks}
         self.closing = frozenset(closer for closers in self.closers.values() for closer in closers)
-        begin = document.left_at(_lines_up(self.data, line_start, MOST_LINES))[0]
+        begin, above = document.left_at(_lines_up(self.data, line_start, MOST_LINES))
+        self.modes: ModeStack | None = above.modes if self.tables.lexical.line_starts else None
         self.lines = [*self._read(begin, line_start), *self._around(line_start, cursor, cursor_end, line_end)]
         self.lines += self._read(line_end, _lines_down(self.data, line_end, MOST_LINES))
         context = document.left_at(begin)[1]
@@ -82,18 +87,24 @@ class Nesting:
 
     def _edit(self, number: int, kinds: list[str]) -> Edit:
         end = self._without_line_end(self.lines[number]).read[-1].end
-        return end, end, b"".join(b" " + self._word(kind) for kind in kinds)
+        return end, end, b"".join(b" " + (self._word(kind) or b"") for kind in kinds)
 
     def _without_line_end(self, line: _Line) -> _Line:
         """*line* without the lexeme of its end, which some languages have."""
         is_ended = len(line.read) > 1 and self.data[line.read[-1].start] in _LINE_ENDS
         return line._replace(read=line.read[:-1]) if is_ended else line
 
-    def _word(self, kind: str) -> bytes:
+    def _word(self, kind: str) -> bytes | None:
+        """The shortest lexeme of *kind* at the start of a line of code; None if there is none."""
         lexical = self.tables.lexical
-        word = lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], self.kinds.index(kind))
-        assert word is not None
-        return word
+        return lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], self.kinds.index(kind))
+
+    def _lexemes(self, start: int, end: int) -> Lexemes:
+        """The lexemes from *start* to *end*; with several line starts they are read in the modes before."""
+        reading = lexemes(self.tables.lexical, self.data, start, end, modes=self.modes)
+        if self.modes is not None and reading.modes is not None:
+            self.modes = reading.modes
+        return reading
 
     def _read(self, start: int, stop: int) -> Iterator[_Line]:
         """The lines with code from *start* to *stop*; those that a string joins are one."""
@@ -101,17 +112,14 @@ class Nesting:
             line = self.document.line_at(start)
             last = start if line.broken else start + line.size - 1
             end = min(physical_end(self.data, max(start, last)), stop)
-            reading = lexemes(self.tables.lexical, self.data, start, end)
+            reading = self._lexemes(start, end)
             if reading.read:
                 yield _Line(start, self._column_at(start), reading.read)
             start = end
 
     def _around(self, start: int, cursor: int, cursor_end: int, end: int) -> Iterator[_Line]:
         """The cursor's line without its middle."""
-        lexical = self.tables.lexical
-        before, after = (
-            lexemes(lexical, self.data, *span).read for span in ((start, cursor), (cursor_end, end))
-        )
+        before, after = (self._lexemes(*span).read for span in ((start, cursor), (cursor_end, end)))
         yield _Line(start, self._column_at(start), (*before, *after), opaque=True)
 
     def _column_at(self, start: int) -> Column:

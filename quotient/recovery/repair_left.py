@@ -293,7 +293,10 @@ class BrokenAbove:
 
     def in_place(self) -> Edits:
         """Repair the line by itself, in the brackets and blocks that are open before it."""
-        reading = self.statements.in_place(self.position, self.context.group)
+        statements, modes = self.statements, self.context.modes
+        if statements.tables.lexical.line_starts:
+            statements = statements.in_modes(modes)
+        reading = statements.in_place(self.position, self.context.group)
         return () if reading is None else reading.edits
 
     def removed(self) -> Edits:

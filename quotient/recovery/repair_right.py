@@ -228,6 +228,8 @@ class RepairedRight(SharedBrackets):
 
     def in_place(self, statements: Statements, position: int) -> Reading | None:
         """The reading of the line at *position* in the brackets that are open before the cursor's line."""
+        if self.assumed.tables.lexical.line_starts:
+            return self._in_place_somewhere(statements, position)
         end = position + self.text.document.line_at(position).size
         after = self.text.document.right_at(end)
         ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
@@ -235,6 +237,23 @@ class RepairedRight(SharedBrackets):
             position, merged(self.assumed.tables.backward.earley, ways), backward=True
         )
         return reading if reading is not None and reading.edits else None
+
+    def _in_place_somewhere(self, statements: Statements, position: int) -> Reading | None:
+        """As `in_place`, with several line starts: the cheapest reading from any of them."""
+        tables = self.assumed.tables
+        readings: list[Reading] = []
+        for modes in tables.lexical.line_starts:
+            own = statements.in_modes(modes)
+            unit = own.unit(position)
+            after = self.text.document.right_at(unit.end)
+            end = None if unit.lexemes.modes is None else unit.lexemes.modes.starts_line
+            ways = tuple(after.ways_from(0 if end is None else end).values())
+            if not ways:
+                continue
+            reading = own.in_place(position, merged(tables.backward.earley, ways), backward=True)
+            if reading is not None and reading.edits:
+                readings.append(reading)
+        return min(readings, key=lambda reading: reading.cost, default=None)
 
     def is_continued(self, stop: int) -> bool:
         """True if the lines up to *stop* may be in brackets that were opened before them."""

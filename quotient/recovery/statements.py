@@ -67,7 +67,7 @@ class Statements(LogicalLines):
     @cached_property
     def early(self) -> Statements:
         """The same with early ends of strings that are cut off."""
-        return Statements(
+        early = Statements(
             self.assumed,
             self.lines,
             self.data,
@@ -78,6 +78,8 @@ class Statements(LogicalLines):
             beyond=self.beyond,
             ended_early=True,
         )
+        early.modes = self.modes
+        return early
 
     def _may_end_early(self, units: Iterable[Unit]) -> bool:
         """True if some lexeme in *units* is cut off and was read up to the end of its line."""

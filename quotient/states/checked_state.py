@@ -82,11 +82,12 @@ class CheckedState:
             if not self.sides.stays:  # a middle that stays never waits for a later repair
                 fine, state = True, finer
         is_half = text.endswith(tuple(self.sides.check.halves)) and state.feed(b" ") is None
-        if in_lexeme and not is_half and not becomes_finer and not self.spells:
+        is_spelt = self.spells or any(word in text for word in self.sides.check.spelt_within)
+        if in_lexeme and not is_half and not becomes_finer and not is_spelt:
             return CheckedState(self.sides, state, text, self._line, fine=fine)
         statement = self._statement_with(text)
         spelt_after = self.sides.check.spelt_after
-        spells = self.spells or any(word in text or word in statement for word in spelt_after)
+        spells = is_spelt or any(word in text or word in statement for word in spelt_after)
         is_first = spells and len(statement.lstrip()) <= len(data)  # the statement may have ended a block
         is_suspect = is_half or is_first or self.sides.suspects(statement, len(data))
         if is_suspect and self._is_wrong(state, text):
@@ -133,7 +134,7 @@ class CheckedState:
 
     def _is_wrong(self, state: GrammarState, text: bytes) -> bool:
         """True if *text*, which led to *state*, has a fault that no later text repairs."""
-        completion = state.shortest_completion
+        completion = self._mended(text, state.shortest_completion)
         faults = self.sides.all_faults(text + completion)
         if state.lexer.modes.depth:  # the contents of brackets may become a part of something else
             faults = [fault._replace(together=False) for fault in faults]
@@ -195,9 +196,14 @@ class CheckedState:
         if self._completion is None:
             plain = likely_completions(self.state)
             texts = chain(islice(plain, FIRST_TRIES), self._with_sides_repaired(), plain, self._repaired())
-            accepted = next((text for text in texts if not self._faults(text)), None)
+            mended = (self._mended(self.text, text) for text in texts)
+            accepted = next((text for text in mended if not self._faults(text)), None)
             self._completion = self.state.shortest_completion if accepted is None else accepted
         return self._completion
+
+    def _mended(self, text: bytes, completion: bytes) -> bytes:
+        """The *completion* of the middle *text* in the words that the check proposes."""
+        return self.sides.check.mended(self.sides.left + text, completion, self.sides.right)
 
     def _with_sides_repaired(self) -> Iterator[bytes]:
         """Completions that repair the faults of the two sides, if there are no others."""

@@ -148,11 +148,17 @@ def not_swallowing(
     end. But a lexeme of the *family*, which the cursor is in, may continue.
     """
     comment = ("comment",) if _has_code(lexical, data, cursor) else ()
-    swallowing = {"string", "line end", *comment} - {family}
+    swallowing = frozenset({"string", "line end", *comment} - {family})
     for boundary in boundaries:
-        states = frozenset(state for state in boundary.states if _family(lexical, state) not in swallowing)
+        states = _without(lexical, boundary.states, swallowing)
         if states:
             yield replace(boundary, states=states)
+
+
+@remembered(4096)
+def _without(lexical: LexerTables, states: frozenset[int], families: frozenset[str]) -> frozenset[int]:
+    """Those of *states* in which no lexeme of these *families* is being read."""
+    return frozenset(state for state in states if _family(lexical, state) not in families)
 
 
 def _has_code(lexical: LexerTables, data: bytes, cursor: int) -> bool:

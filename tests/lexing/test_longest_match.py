@@ -3,8 +3,7 @@
 import pytest
 
 from fimlsp.languages.python.lexical_spec import has_too_many_digits, python_lexical_spec
-from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.line import longest_match
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match
 
 TABLES = LexerTables(python_lexical_spec())
 FIRST = [

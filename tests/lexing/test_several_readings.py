@@ -1,0 +1,51 @@
+"""Lines that may start in several modes: code, children of an element, an opening or a closing tag."""
+
+import pytest
+
+from fimlsp.languages.typescript import tsx
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.line import LineReader
+
+LEXICAL = LexerTables(tsx.lexical_spec())
+CODE, CHILDREN, TAG, CLOSING = range(4)
+CASES = (
+    (b"a;\n", [(CODE, "NAME ;", CODE), (CHILDREN, "", CHILDREN)]),
+    (b"it's\n", [(CHILDREN, "", CHILDREN)]),
+    (
+        b"b='c'\n",
+        [
+            (CODE, "NAME = STRING LINE_END", CODE),
+            (CHILDREN, "", CHILDREN),
+            (TAG, "TAG_NAME TAG_EQUAL ATTRIBUTE", TAG),
+        ],
+    ),
+    (b"<b\n", [(CODE, "TAG_START", TAG), (CHILDREN, "CHILD_START", TAG)]),
+    (b"/>\n", [(TAG, "TAG_CLOSED LINE_END", CODE), (TAG, "TAG_CLOSED", CHILDREN), (TAG, "TAG_CLOSED", TAG)]),
+    (
+        b">{b}\n",
+        [(TAG, "TAG_END CHILD_BRACE NAME }", CHILDREN), (CLOSING, "CLOSE_END { NAME } LINE_END", CODE)],
+    ),
+    (b"=> <c>`\n", [(CODE, "=> TAG_START TAG_END", CHILDREN)]),
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_readings(text, expected):
+    line = LineReader(LEXICAL).read(text, 0)
+    found = [
+        (one.start, " ".join(LEXICAL.kinds[kind] for kind in one.kinds), one.end) for one in line.readings
+    ]
+    assert [one for one in found if one in expected] == expected, found
+    assert line.size == len(text)
+
+
+def test_a_line_is_blank_only_if_it_means_nothing_from_each_line_start():
+    reader = LineReader(LEXICAL)
+    assert reader.read(b"  // a\n", 0).blank
+    assert not reader.read(b"  it's\n", 0).blank
+
+
+def test_a_line_goes_on_until_all_readings_are_at_a_line_start():
+    text = b"a `b\nc` d\ne\n"
+    assert LineReader(LEXICAL).read(text, 0).size == len(b"a `b\nc` d\n")
+    assert LineReader(LEXICAL).read(b"a `b\nc d\n", 0).size == len(b"a `b\n"), "no reading as code is left"
