@@ -63,10 +63,22 @@ def _typescript() -> Language:
     return typescript
 
 
+def _tsx() -> Language:
+    from fimlsp.languages.typescript import tsx
+
+    return tsx
+
+
 def _javascript() -> Language:
     from fimlsp.languages.typescript import javascript
 
     return javascript
+
+
+def _jsx() -> Language:
+    from fimlsp.languages.typescript import jsx
+
+    return jsx
 
 
 def _slua() -> Language:
@@ -82,7 +94,9 @@ BUILT_IN: Mapping[str, KnownLanguage] = MappingProxyType(
         "lua": KnownLanguage(("lua",), ("*.lua",), _lua),
         "go": KnownLanguage(("go",), ("*.go",), _go),
         "typescript": KnownLanguage(("typescript",), ("*.ts", "*.mts", "*.cts"), _typescript),
+        "tsx": KnownLanguage(("typescriptreact",), ("*.tsx",), _tsx),
         "javascript": KnownLanguage(("javascript",), ("*.js", "*.mjs", "*.cjs"), _javascript),
+        "jsx": KnownLanguage(("javascriptreact",), ("*.jsx",), _jsx),
         "slua": KnownLanguage(("slua",), ("*.slua",), _slua),
     }
 )

@@ -1,5 +1,5 @@
 """TypeScript and JavaScript."""
 
-from fimlsp.languages.typescript.language import TypeScript, javascript, typescript
+from fimlsp.languages.typescript.language import TypeScript, javascript, jsx, tsx, typescript
 
-__all__ = ["TypeScript", "javascript", "typescript"]
+__all__ = ["TypeScript", "javascript", "jsx", "tsx", "typescript"]

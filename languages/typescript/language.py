@@ -9,13 +9,16 @@ from functools import cache
 from importlib.resources import files
 
 from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.languages.typescript.jsx_modes import ELEMENT_KINDS, jsx_modes_at_cursor, may_close_types
 from fimlsp.languages.typescript.lexical_spec import KEYWORDS, typescript_lexical_spec
 from fimlsp.languages.typescript.modes import COMMENT_END, CONTEXTUAL, LINE_END, TEMPLATE, modes_at_cursor
+from fimlsp.languages.typescript.tag_names import TagNames
+from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.grammar.line_ends import OptionalLineEnds
-from fimlsp.quotient.language.contract import Language, OpenModes, ReadToCode, TextAfterCursor
+from fimlsp.quotient.language.contract import Language, OpenModes, ReadToCode, TextAfterCursor, WholeTextCheck
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
 _BUILT_IN = (
@@ -39,11 +42,37 @@ TYPESCRIPT_POLICY = LinesPolicy(
 )
 """The policy of TypeScript."""
 
+JSX_POLICY = replace(
+    TYPESCRIPT_POLICY,
+    block_opener=re.compile(
+        rb".*(?:[(\[{]|=>)\s*\Z|\s*(?:case\b.*|default\s*):\s*\Z"
+        rb"|(?:.*[\s=(?:&|{])?<(?![/!])[\w$.:-]*(?:\s[^<]*)?(?<![/=>])>?\s*\Z",
+        re.DOTALL,
+    ),
+    block_closer=re.compile(rb"(?:[)\]},:;\s]|</[\w$.:-]*>|/?>)*\Z"),
+    not_code=re.compile(
+        rb"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:\\.|[^`\\])*`?|\"(?:\\.|[^\"\\\n])*\"?|(?<!\w)'(?:\\.|[^'\\\n])*'?",
+        re.DOTALL,
+    ),
+    repeatable=re.compile(
+        rb"(?:\} else \{|\} catch .*\{|default:|break;?|continue;?|return\b.*|<[\w$.:-]*>)\Z"
+    ),
+)
+"""The policy where there are elements: a tag opens a block, and an apostrophe in a word starts no string."""
+
 START = "program"
 _ENCLOSURES = {"(": ")", "{": "}", "[": "]", "${": "}", "TEMPLATE_START": "TEMPLATE_END"}
+_ELEMENTS = {
+    "TAG_END": "CLOSE_START",
+    **dict.fromkeys(("FRAGMENT", "CHILD_FRAGMENT", "VALUE_FRAGMENT"), "FRAGMENT_END"),
+    **dict.fromkeys(("TAG_BRACE", "CHILD_BRACE"), "}"),
+}
 _TERMINALS: Mapping[str, str] = {COMMENT_END: LINE_END, "RESTRICTED_COMMENT": "RESTRICTED_END"}
+_PARTS = frozenset(ELEMENT_KINDS) - {"TAG_START", "FRAGMENT"}
 _LINE_ENDS = OptionalLineEnds(
-    LINE_END, "SAME_LINE", frozenset({LINE_END, "RESTRICTED_END", "HASHBANG", "TEXT", "ODD_TEXT", "${"})
+    LINE_END,
+    "SAME_LINE",
+    frozenset({LINE_END, "RESTRICTED_END", "HASHBANG", "TEXT", "ODD_TEXT", "${"}) | _PARTS,
 )
 
 
@@ -56,34 +85,45 @@ class TypeScript(Language):
     """
 
     types: bool = True
-    enclosures = _ENCLOSURES
+    jsx: bool = False
+    enclosures = _ENCLOSURES | _ELEMENTS
     byte_order_mark = True
 
     @property
     def name(self) -> str:  # type: ignore[override]  # it depends on a field
         """As in `Language`."""
+        if self.jsx:
+            return "TSX" if self.types else "JSX"
         return "TypeScript" if self.types else "JavaScript"
 
     @property
     def editor(self) -> EditorPolicy:
         """As in `Language`."""
-        return TYPESCRIPT_POLICY if self.types else replace(TYPESCRIPT_POLICY, file_ending=".js")
+        ending = (".tsx" if self.jsx else ".ts") if self.types else ".jsx" if self.jsx else ".js"
+        return replace(JSX_POLICY if self.jsx else TYPESCRIPT_POLICY, file_ending=ending)
 
     def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        return typescript_lexical_spec()
+        return typescript_lexical_spec(jsx=self.jsx, types=self.types or not self.jsx)
 
     def grammar(self) -> Grammar:
         """As in `Language`."""
-        return _grammar(types=self.types)
+        return _grammar(types=self.types, jsx=self.jsx)
 
     def terminal(self, kind: str) -> str:
         """As in `Language`."""
         return _TERMINALS.get(kind, kind)
 
+    def whole_text_check(self) -> WholeTextCheck | None:
+        """As in `Language`: the names of tags."""
+        return TagNames(LexerTables(self.lexical_spec())) if self.jsx else None
+
     def open_modes(self, text: TextAfterCursor) -> OpenModes:
         """As in `Language`. A middle that must stay in code begins no template that the text closes."""
         may_close = text.kept != () and text.data.find(TEMPLATE.encode(), text.cursor) >= 0
+        if self.jsx:
+            may_end_types = self.types and may_close_types(text.data, text.cursor)
+            return ReadToCode(text, jsx_modes_at_cursor(in_template=may_close, types=may_end_types))
         return ReadToCode(text, modes_at_cursor(in_template=may_close))
 
     def strings_in(self, opened: Sequence[str]) -> tuple[str, ...]:
@@ -92,12 +132,20 @@ class TypeScript(Language):
 
 
 @cache
-def _grammar(*, types: bool) -> Grammar:
+def _grammar(*, types: bool, jsx: bool) -> Grammar:
     text = files(__package__).joinpath("grammar.lark").read_text("utf-8")
-    switches = {"ON": True, "NEVER": False, "TS": types, "JS": not types}
+    switches = {
+        "ON": True,
+        "NEVER": False,
+        "TS": types,
+        "JS": not types,
+        "JSX": jsx,
+        "CASTS": types and not jsx,
+    }
     grammar = read_grammar(text, START, switches.get, line_ends=_LINE_ENDS, drop_useless=True)
     return replace(grammar, may_be_empty=True)
 
 
 typescript, javascript = TypeScript(), TypeScript(types=False)
-"""Both languages."""
+tsx, jsx = TypeScript(jsx=True), TypeScript(types=False, jsx=True)
+"""Both languages, and both with elements of JSX."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
+from fimlsp.languages.typescript.jsx_lexemes import element_lexemes, element_starts, generic_starts
+from fimlsp.languages.typescript.jsx_modes import ELEMENT_SHAPES, LINE_STARTS, STARTING_SHAPES, jsx_modes
 from fimlsp.languages.typescript.modes import (
     CODE_SHAPES,
     COMMENT_END,
@@ -129,16 +131,27 @@ KEYWORDS = (
 """The words that are no names."""
 
 _FAMILIES: Mapping[str, Family] = {
-    **dict.fromkeys(("STRING", "LEGACY_STRING", "TEXT", "ODD_TEXT", "REGEX"), "string"),
+    **dict.fromkeys(("STRING", "LEGACY_STRING", "TEXT", "ODD_TEXT", "REGEX", "ATTRIBUTE"), "string"),
     **dict.fromkeys(
         ("COMMENT", "HASHBANG", "BLOCK_COMMENT", "ANGLE_COMMENT", COMMENT_END, *COMMENT_ENDS.values()),
         "comment",
     ),
     **dict.fromkeys((LINE_END, *LINE_ENDS.values()), "line end"),
 }
-_UNSEEN = frozenset({"WIDE_SPACE", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "ANGLE_SPACE", "ANGLE_COMMENT"})
-_SKIPPED = _UNSEEN - {"ANGLE_SPACE", "ANGLE_COMMENT"} | {"NL", "SPACE", "COMMENT", "BAD"}
-_BRACKETS = {"TEMPLATE_START", "TEMPLATE_END", "${"}
+_MARKS = {"ANGLE_SPACE", "ANGLE_COMMENT", "TAG_LINE_END"}
+_UNSEEN = frozenset({"WIDE_SPACE", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "CHILD_TEXT"}) | _MARKS
+_SKIPPED = _UNSEEN - _MARKS | {"NL", "SPACE", "COMMENT", "BAD"}
+_BRACKETS = {
+    "TEMPLATE_START",
+    "TEMPLATE_END",
+    "${",
+    "TAG_END",
+    "CLOSE_START",
+    "FRAGMENT",
+    "CHILD_FRAGMENT",
+    "VALUE_FRAGMENT",
+    "FRAGMENT_END",
+} | {"TAG_BRACE", "CHILD_BRACE"}
 
 _BREAKS = "\n\r\u2028\u2029"
 _BREAK = choice("\r\n", *_BREAKS)
@@ -161,14 +174,18 @@ _OTHER_SPACE = (
 
 
 @cache
-def typescript_lexical_spec() -> LexicalSpec:
-    """The lexemes of both languages, with the layout of line ends."""
-    dfa = _compiled().expand()
+def typescript_lexical_spec(*, jsx: bool = False, types: bool = True) -> LexicalSpec:
+    """The lexemes of both languages, with the layout of line ends; those of elements with *jsx*.
+
+    Without *types* there are no generic functions, some of which start like elements.
+    """
+    dfa = _compiled(jsx=jsx, types=types).expand()
     changers = frozenset(dfa.kinds) - _SKIPPED
     return LexicalSpec(
         dfa=dfa,
-        start=template_modes("line"),
-        unknown=template_modes("line", known=False),
+        start=jsx_modes("line") if jsx else template_modes("line"),
+        unknown=LINE_STARTS[0] if jsx else template_modes("line", known=False),
+        line_starts=LINE_STARTS if jsx else (),
         comment="COMMENT",
         comment_mark=b"//",
         unseen=_UNSEEN,
@@ -180,8 +197,10 @@ def typescript_lexical_spec() -> LexicalSpec:
     )
 
 
-def _compiled() -> CompactDfa:
+def _compiled(*, jsx: bool, types: bool) -> CompactDfa:
     modes = {shape: _code(shape) for shape in CODE_SHAPES} | {"text": _text()}
+    if jsx:
+        modes = _with_elements(modes, types=types)
     described = repr([(mode, rule.kind, rule.pattern) for mode in modes for rule in modes[mode]])
     key = hashlib.sha256(described.encode()).hexdigest()
     return cached(key, lambda: compile_terminals(Terminals(modes)))
@@ -203,6 +222,26 @@ def _common() -> tuple[Rule, ...]:
         Rule("COMMENT", sequence("//", many(character_but(_BREAKS)))),
         Rule("BAD", sequence("/*")),  # a closed one is a longer lexeme
     )
+
+
+def _with_elements(modes: Mapping[str, tuple[Rule, ...]], *, types: bool) -> dict[str, tuple[Rule, ...]]:
+    """The lexemes of code in *modes*, with those that start elements, and the lexemes of elements."""
+    letter = choice(one_of(string.ascii_letters + "_$"), code_points(_ranges("letters")))
+    name = letter, choice(letter, _DIGIT, code_points(_ranges("marks")))
+    starts = element_starts(*name) + (generic_starts(*name) if types else ())
+    spaces = Rule("SPACE", some(one_of(" \t\v\f"))), Rule("WIDE_SPACE", some(code_points(_OTHER_SPACE)))
+    comments = (
+        Rule("COMMENT", sequence("//", many(character_but(_BREAKS)))),
+        Rule("BLOCK_COMMENT", comment_in_line()),
+    )
+    gaps = *spaces, *comments, Rule("COMMENT_OVER_LINES", comment_over_lines()), Rule("BAD", sequence("/*"))
+    elements = {shape: element_lexemes(shape, *name, gaps, types=types) for shape in ELEMENT_SHAPES}
+    closing = Rule("BAD", sequence("</"))  # no place of code has one
+    code = {
+        shape: (*rules, *(starts if shape in STARTING_SHAPES else ()), closing)
+        for shape, rules in modes.items()
+    }
+    return code | {"text": modes["text"]} | elements
 
 
 @cache

@@ -64,8 +64,9 @@ _SHAPES = (
     | {";": "line", ",": "line", "HASHBANG": "line", ".": "dot", "?.": "dot"}
     | {">": "angle", "ANGLE": "angle", "QUESTION_NUMBER": "operand"}
 )
-_MOST_OPEN = 100
-_SOME_FIELD, _SOME_TEMPLATE = "a field", "a template"
+MOST_OPEN = 100
+"""The most entries of a stack."""
+SOME_FIELD, SOME_TEMPLATE = "a field", "a template"
 TEMPLATE = "`"
 """The entry of an open template in a stack."""
 
@@ -99,11 +100,11 @@ class TemplateModes(ModeStack):
                 return self._inside("operator", "${")
             if lexeme != "TEMPLATE_END":
                 return self
-            return None if around[-1] == _SOME_TEMPLATE else self._with("operand", around[:-1])
+            return None if around[-1] == SOME_TEMPLATE else self._with("operand", around[:-1])
         if around and lexeme == "{":
             return self._inside("operator", "{")
         if around and lexeme == "}":
-            if around[-1] == _SOME_FIELD:
+            if around[-1] == SOME_FIELD:
                 return None
             return self._with("text" if around[-1] == "${" else "operator", around[:-1])
         return self._with(self._shape_after(lexeme), around)
@@ -117,15 +118,15 @@ class TemplateModes(ModeStack):
         return template_modes(shape, around, known=self.known)
 
     def _inside(self, shape: str, entry: str) -> TemplateModes | None:
-        return self._with(shape, (*self.around, entry)) if self.depth < _MOST_OPEN else None
+        return self._with(shape, (*self.around, entry)) if self.depth < MOST_OPEN else None
 
     def beyond(self, lexeme: str) -> tuple[tuple[tuple[str, ...], TemplateModes], ...]:
         """As in `ModeStack`."""
         if lexeme == "TEMPLATE_END":
-            return ((), self._with("operand", ())), ((), self._with("operand", (_SOME_FIELD,)))
+            return ((), self._with("operand", ())), ((), self._with("operand", (SOME_FIELD,)))
         return (
-            (("{",), self._with("operator", (_SOME_FIELD,))),
-            (("${", TEMPLATE), self._with("text", (_SOME_TEMPLATE,))),
+            (("{",), self._with("operator", (SOME_FIELD,))),
+            (("${", TEMPLATE), self._with("text", (SOME_TEMPLATE,))),
         )
 
     @property
@@ -155,9 +156,9 @@ class TemplateModes(ModeStack):
         if self.shape == "line" and not self.around:
             return ()
         entries = (
-            TEMPLATE if entry == _SOME_TEMPLATE else entry
+            TEMPLATE if entry == SOME_TEMPLATE else entry
             for entry in reversed(self.around)
-            if entry != _SOME_FIELD
+            if entry != SOME_FIELD
         )
         return (self.shape, *entries)
 
@@ -172,5 +173,5 @@ def modes_at_cursor(*, in_template: bool) -> tuple[TemplateModes, ...]:
     """The modes that a middle may end in apart from code, those in a template only if *in_template*."""
     bottoms: list[tuple[str, tuple[str, ...]]] = [(shape, ()) for shape in CODE_SHAPES if shape != "line"]
     if in_template:
-        bottoms += [("text", (_SOME_TEMPLATE,)), *((shape, (_SOME_FIELD,)) for shape in CODE_SHAPES)]
+        bottoms += [("text", (SOME_TEMPLATE,)), *((shape, (SOME_FIELD,)) for shape in CODE_SHAPES)]
     return tuple(template_modes(shape, around, known=False) for shape, around in bottoms)

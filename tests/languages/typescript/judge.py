@@ -17,6 +17,26 @@ def is_typescript(text: bytes) -> bool | None:
     return None if _BY_FUNCTION.search(text) else False
 
 
+def is_tsx(text: bytes) -> bool | None:
+    """As `is_typescript`, with JSX."""
+    if refusal("tsx", text) is None:
+        return True
+    return None if _BY_FUNCTION.search(text) else False
+
+
+def is_jsx(text: bytes) -> bool | None:
+    """As `is_javascript`, with JSX."""
+    told = refusal("jsx", text)
+    if told is None:
+        return True
+    return None if told.later or b"#" in text or _BY_FUNCTION.search(text) else False
+
+
+def is_refused_by_tsx_checker(text: bytes) -> bool:
+    """As `is_refused_by_checker`, with JSX."""
+    return _BY_FUNCTION.search(text) is not None or refusal("checked-tsx", text) is not None
+
+
 def is_refused_by_checker(text: bytes) -> bool:
     """True if TypeScript's checker refuses the syntax of *text*, which its parser accepts, or may do so."""
     return _BY_FUNCTION.search(text) is not None or refusal("checked", text) is not None

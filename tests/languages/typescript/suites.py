@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import itertools
 
-from fimlsp.languages.typescript import javascript, typescript
+from fimlsp.languages.typescript import javascript, jsx, tsx, typescript
 from fimlsp.testing.checking import Judged
 from fimlsp.testing.programs import Endless, endless
 
-from .judge import is_awaited, is_javascript, is_refused_by_checker, is_typescript
+from .judge import (
+    is_awaited,
+    is_javascript,
+    is_jsx,
+    is_refused_by_checker,
+    is_refused_by_tsx_checker,
+    is_tsx,
+    is_typescript,
+)
 from .programs import program_of
 
 _SIGNS = str.maketrans({"␣": " ", "↵": "\n", "␍": "\r", "→": "\t", "⁞": "\u2028", "⁝": "\u2029"})
@@ -60,6 +68,32 @@ TYPED = _alphabets(
     < T > ( ) x => , ␣extends␣ U y
     """
 )
+ELEMENTS = _alphabets(
+    r"""
+    <a > </a> /> x { } ␣b ↵
+    <a> </a> {c} x <b/> ' > , ;
+    <a␣ b = {c} "d" <e/> ↵ /> {...f} : x
+    <> </> {c} <a/> x ↵ a }
+    <a .b > </a : c /> ␣ < T
+    x={ <a> </a> } ( ) => ↵ y
+    return␣ ( <a> </a> ) ↵ ; {c}
+    a ␣ < b <b > /> ↵ + ?
+    <a␣ b={ c } ` ${ d />
+    <a> { /* */ // ↵ } </a> c
+    <a␣ b=' c ↵ ' /> " {
+    if(a) => { } <a/> </a> <a> ↵
+    """
+)
+TYPED_ELEMENTS = _alphabets(
+    r"""
+    < T , > ( x ) => ␣extends␣ U
+    <T, <T␣extends␣ <T> ( x ) => > U
+    <a <T> > /> ␣b </a> , .c
+    type␣A= <T> ( x ) => y ↵ <T,
+    interface␣A { } <T>( x ) ↵ : U
+    <a<{ b : T } > /> ; ␣c , =>
+    """
+)
 OUTER = ((b"\xef\xbb\xbf", b"\n", b"a", b" ", b"\xef", b"\xbb", b"//"),)
 _OTHERS = _alphabets(
     r"""
@@ -93,11 +127,45 @@ TYPED_CONTEXTS = (
     (b"let y: f<T,", b">;\n"),
     (b"x as ", b"\ny"),
 )
+ELEMENT_CONTEXTS = (
+    (b"x = <a>", b"</a>\n"),
+    (b"x = <a ", b"/>\n"),
+    (b"x = <a>\n  ", b"\n  b\n</a>\n"),
+    (b"x = <a b={", b"}/>\n"),
+    (b"x = <a>{", b"}</a>\n"),
+    (b"x = <a>{b.map((c) => {\n  return ", b"\n})}\n  d, e\n</a>\n"),
+    (b"x = (\n  <a\n    b='c'\n", b"\n    d\n  />\n)\n"),
+    (b"x = <a>{b && (<a>", b"</a>)}</a>\n"),
+    (b"x = <a><a", b"></a></a>\n"),
+    (b"x = `${<a>", b"</a>}`\n"),
+    (b"x = <a b=", b"></a>\n"),
+)
 TYPESCRIPT = Judged(
     typescript, is_typescript, (*PIECES, *itertools.chain(*TYPED)), leaves_open=is_refused_by_checker
 )
 JAVASCRIPT = Judged(javascript, is_javascript, PIECES, leaves_open=is_awaited)
+TSX = Judged(
+    tsx,
+    is_tsx,
+    (*TYPESCRIPT.pieces, *itertools.chain(*ELEMENTS, *TYPED_ELEMENTS)),
+    leaves_open=is_refused_by_tsx_checker,
+)
+JSX = Judged(jsx, is_jsx, (*PIECES, *itertools.chain(*ELEMENTS)), leaves_open=is_awaited)
 SUITES: dict[Judged, Endless] = {
+    TSX: endless(
+        TSX,
+        (*ELEMENTS, *TYPED_ELEMENTS, *ELEMENTS, *ALPHABETS, *TYPED),
+        (*ELEMENT_CONTEXTS, *ELEMENT_CONTEXTS, *CONTEXTS, *TYPED_CONTEXTS),
+        program_of(tsx),
+        OUTER,
+    ),
+    JSX: endless(
+        JSX,
+        (*ELEMENTS, *ELEMENTS, *ALPHABETS),
+        (*ELEMENT_CONTEXTS, *ELEMENT_CONTEXTS, *CONTEXTS),
+        program_of(jsx),
+        OUTER,
+    ),
     TYPESCRIPT: endless(
         TYPESCRIPT, (*ALPHABETS, *TYPED), (*CONTEXTS, *TYPED_CONTEXTS), program_of(typescript), OUTER
     ),

@@ -7,20 +7,37 @@ import pytest
 
 from fimlsp.testing.case_files import cases
 from fimlsp.testing.checking import total, verdict
-from fimlsp.testing.edited import type_a_line
+from fimlsp.testing.edited import grows, type_a_line
 
 from .known import explained, known_differences
 from .programs import program_of
-from .suites import ALPHABETS, JAVASCRIPT, SUITES, TYPED, TYPESCRIPT
+from .suites import (
+    ALPHABETS,
+    ELEMENTS,
+    JAVASCRIPT,
+    JSX,
+    SUITES,
+    TSX,
+    TYPED,
+    TYPED_ELEMENTS,
+    TYPESCRIPT,
+)
 
 HERE = Path(__file__).parent
-CASES = {
-    of: list(cases(HERE / "cases" / f"{of.language.name.lower()}.txt")) for of in (TYPESCRIPT, JAVASCRIPT)
+FILES = {
+    TYPESCRIPT: ("typescript",),
+    JAVASCRIPT: ("javascript",),
+    TSX: ("elements", "tsx"),
+    JSX: ("elements", "jsx"),
 }
-BOTH = pytest.mark.parametrize("of", CASES, ids=lambda of: of.language.name)
+CASES = {
+    of: [case for name in names for case in cases(HERE / "cases" / f"{name}.txt")]
+    for of, names in FILES.items()
+}
+ALL = pytest.mark.parametrize("of", CASES, ids=lambda of: of.language.name)
 
 
-@BOTH
+@ALL
 def test_middles(of):
     wrong = []
     for left, middle, right, expected in CASES[of]:
@@ -29,10 +46,10 @@ def test_middles(of):
         if verdict(state) != expected:
             wrong.append((left, middle, right, verdict(state), expected))
     assert wrong == []
-    assert len(CASES[of]) > 170
+    assert len(CASES[of]) > 140
 
 
-@BOTH
+@ALL
 def test_random_programs_are_read_as_the_grammar_made_them(of):
     program = program_of(of.language)
     for seed in (3, 14, 27):
@@ -43,7 +60,7 @@ def test_random_programs_are_read_as_the_grammar_made_them(of):
         assert of.start_between(data[:place], data[place:]).complete, (data, place)
 
 
-@BOTH
+@ALL
 def test_each_kind_of_lexeme_is_a_terminal_or_means_nothing(of):
     tables = of.engine.tables
     lexical = tables.lexical
@@ -52,7 +69,7 @@ def test_each_kind_of_lexeme_is_a_terminal_or_means_nothing(of):
         for number, kind in enumerate(lexical.dfa.kinds)
         if tables.terminal_of[number] < 0 and number not in lexical.skipped
     }
-    of_other_language = {"LEGACY_NUMBER", "LEGACY_STRING"} if of is TYPESCRIPT else {"@"}
+    of_other_language = {"LEGACY_NUMBER", "LEGACY_STRING"} if of.language.types else {"@"}
     assert unused == of_other_language | {"BAD"}
 
 
@@ -61,6 +78,21 @@ def test_a_line_that_is_edited():
     pieces = (b"x", b" ", b"/", b"*", b"\n", b" y ", b"*", b"/", b"`", b"${", b"}", b"`")
     typed = type_a_line(TYPESCRIPT, data, pieces)
     assert b"".join(pieces) in typed
+
+
+ELEMENT = b"let x = (\n  <ul a='b'>\n    {c.map((d) => (\n      <li>d, {d}</li>\n    ))}\n  </ul>\n)\n"
+
+
+def test_an_element_that_is_edited():
+    data = b"let x = (\n  <ul>\n" + b"    <li a='b'>\n      {c}, d\n    </li>\n" * 20 + b"  </ul>\n)\n"
+    pieces = (b"<p>", b" it's", b"\n", b"{", b"e", b"}", b"</", b"p", b">", b"`", b"<!", b'<b a="', b'"/>')
+    typed = type_a_line(TSX, data, pieces)
+    assert b"".join(pieces) in typed
+
+
+def test_a_key_costs_the_same_in_a_file_of_any_size():
+    assert grows(TSX, ELEMENT) == []
+    assert grows(JSX, ELEMENT) == []
 
 
 STAYING = (
@@ -84,7 +116,7 @@ def test_a_middle_stays_in_the_template_or_comment(text, middle, expected):
 
 
 @pytest.mark.node
-@BOTH
+@ALL
 def test_middles_judged(of):
     tally = of.tally()
     for left, middle, right, _ in CASES[of]:
@@ -96,13 +128,21 @@ def test_middles_judged(of):
 @pytest.mark.node
 @pytest.mark.parametrize("alphabet", [*ALPHABETS, *TYPED], ids=lambda alphabet: alphabet[0].decode())
 def test_short_texts(alphabet):
-    for of in CASES:
+    for of in (TYPESCRIPT, JAVASCRIPT):
         if of is TYPESCRIPT or alphabet not in TYPED:
             assert explained(of, of.walk(b"", b"", alphabet, 2).faults)[1] == []
 
 
 @pytest.mark.node
-@BOTH
+@pytest.mark.parametrize("alphabet", [*ELEMENTS, *TYPED_ELEMENTS], ids=lambda alphabet: alphabet[0].decode())
+def test_short_texts_with_elements(alphabet):
+    for of in (TSX, JSX):
+        if of is TSX or alphabet not in TYPED_ELEMENTS:
+            assert explained(of, of.walk(b"", b"", alphabet, 2).faults)[1] == []
+
+
+@pytest.mark.node
+@ALL
 def test_random_cases_judged(of):
     tally = total(SUITES[of](3), 3_000)
     assert explained(of, tally.faults)[1] == []
