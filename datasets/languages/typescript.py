@@ -12,16 +12,18 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 from fimlsp.datasets.languages.replay_language import BracketPlaces, MissingParserError, ReplayLanguage, Span
-from fimlsp.languages.typescript import javascript, typescript
+from fimlsp.languages.typescript import TypeScript, javascript, jsx, tsx, typescript
 from fimlsp.lexing.automata.cached_files import cache_folder
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match
 
-PACKAGES = ("typescript@6.0.3", "acorn@8.19.0")
+PACKAGES = ("typescript@6.0.3", "acorn@8.19.0", "acorn-jsx@5.3.2")
 _FOLDER_VARIABLE = "FIMLSP_NODE_PACKAGES"
 _CODE = re.compile(
     r"""(?P<skipped>\ufeff|//[^\n]*|/\*.*?(?:\*/|\Z)|\s+)
@@ -61,7 +63,9 @@ class Refusal(NamedTuple):
 
 
 def refusal(parser: str, text: bytes) -> Refusal | None:
-    """The error of `parser` in *text*: `typescript`, `checked` or `javascript`; None if it accepts the text.
+    """The error of `parser` in *text*: `typescript`, `checked`, `tsx`, `checked-tsx`, `javascript` or `jsx`.
+
+    None if it accepts the text.
 
     Raises:
         MissingParserError: Node.js or one of the packages is missing.
@@ -142,8 +146,37 @@ def _tokens(text: str) -> Iterator[Span]:
                 in_text = True
 
 
+def tokens_with_elements(language: TypeScript, text: str) -> list[Span]:
+    """As `tokens_of`, for a *language* with JSX. Text between tags is no token."""
+    lexical, data = _lexical(language), text.encode()
+    modes, position, tokens = lexical.start, 0, list[Span]()
+    before, characters = 0, 0
+    while position < len(data):
+        start = position
+        found = longest_match(lexical, lexical.dfa.starts[modes.mode], data, position)
+        assert found is not None
+        kind, position = found
+        characters += len(data[before:start].decode())
+        before = start
+        is_token = (
+            kind not in lexical.skipped and lexical.spec.families.get(lexical.kinds[kind]) != "line end"
+        )
+        if is_token and lexical.spec.families.get(lexical.kinds[kind]) != "comment":
+            tokens.append((characters, characters + len(data[start:position].decode())))
+        if kind in lexical.mode_changers:
+            following = modes.after(lexical.kinds[kind])
+            assert following is not None
+            modes = following
+    return tokens
+
+
+@cache
+def _lexical(language: TypeScript) -> LexerTables:
+    return LexerTables(language.lexical_spec())
+
+
 PLACES = BracketPlaces(tokens_of, {"{": "}", "${": "}"})
-TYPESCRIPT, JAVASCRIPT = (
+TYPESCRIPT, TSX, JAVASCRIPT, JSX = (
     ReplayLanguage(
         name=name,
         patterns=patterns,
@@ -151,12 +184,17 @@ TYPESCRIPT, JAVASCRIPT = (
         reference_parser=reference,
         syntax_error=partial(syntax_error, name),
         compiler=None,
-        suites=PLACES.suites_of,
-        bodies=PLACES.bodies_of,
-        statements=PLACES.statements_of,
+        suites=places.suites_of,
+        bodies=places.bodies_of,
+        statements=places.statements_of,
     )
     for name, patterns, grammar, reference in (
         ("typescript", ("*.ts", "*.mts", "*.cts"), typescript, "TypeScript"),
+        ("tsx", ("*.tsx",), tsx, "TypeScript"),
         ("javascript", ("*.js", "*.mjs", "*.cjs"), javascript, "acorn"),
+        ("jsx", ("*.jsx",), jsx, "acorn with acorn-jsx"),
+    )
+    for places in (
+        replace(PLACES, tokens_of=partial(tokens_with_elements, grammar)) if grammar.jsx else PLACES,
     )
 )

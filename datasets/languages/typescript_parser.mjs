@@ -2,16 +2,15 @@
 // the answer is a line of JSON: null if the text is valid, else [the error, true if only a later check finds it].
 //
 // `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
-// JavaScript, acorn's checks of names, labels and regular expressions are later ones.
+// JavaScript, acorn's checks of names, labels and regular expressions are later ones. `tsx`, `checked-tsx` and `jsx` read JSX too.
 import { readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const require = createRequire(process.argv[2] + "/");
 const ts = require("typescript");
-const acorn = require("acorn");
+const { Parser: acorn } = require("acorn");
 
-const FILE = "/text.ts";
-const OPTIONS = { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, noLib: true, noResolve: true, types: [] };
+const OPTIONS = { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, noLib: true, noResolve: true, types: [], jsx: ts.JsxEmit.Preserve };
 // Errors of the checker that are about syntax: some ranges of its codes, and targets of assignments.
 const RANGES = [
   [1000, 1999],
@@ -22,15 +21,15 @@ const CODES = new Set([2357, 2364, 2371, 2391, 2406, 2462, 2463, 2480, 2487, 249
 const LATER =
   /already been declared|Undefined label|Unsyntactic|must be declared|Invalid regular|Invalid flag|strict mode|Deleting|Label |not defined|outside|[Dd]uplicate|reserved word|Redefinition|ctal|escape|constructor|keyword|super|new\.target|import\.meta|Can ?not use|Argument name|Invalid number/;
 
-function typescript(text) {
-  const file = parsed(text);
+function typescript(text, name = "/text.ts") {
+  const file = parsed(text, name);
   const [first] = file.parseDiagnostics;
   return first ? [message(first, file), false] : null;
 }
 
-function parsed(text) {
+function parsed(text, name) {
   const options = { languageVersion: ts.ScriptTarget.ESNext, jsDocParsingMode: ts.JSDocParsingMode.ParseNone };
-  return ts.createSourceFile(FILE, text, options, true);
+  return ts.createSourceFile(name, text, options, true);
 }
 
 // The parser takes reserved words for names of types, `declare x` for an expression with an error reported elsewhere, and
@@ -54,22 +53,22 @@ function isTarget(node) {
     ts.isObjectLiteralExpression, ts.isArrayLiteralExpression].some((is) => is(node));
 }
 
-function checked(text) {
-  const file = parsed(text);
+function checked(text, name = "/text.ts") {
+  const file = parsed(text, name);
   if (isOdd(file)) return ["This is accepted by an oversight of the parser. (line 1)", true];
   const host = {
-    getSourceFile: (name) => (name === FILE ? file : undefined),
+    getSourceFile: (other) => (other === name ? file : undefined),
     getDefaultLibFileName: () => "lib.d.ts",
     writeFile: () => undefined,
     getCurrentDirectory: () => "/",
-    getCanonicalFileName: (name) => name,
+    getCanonicalFileName: (other) => other,
     useCaseSensitiveFileNames: () => true,
     getNewLine: () => "\n",
-    fileExists: (name) => name === FILE,
+    fileExists: (other) => other === name,
     readFile: () => undefined,
   };
   try {
-    const diagnostics = ts.createProgram([FILE], OPTIONS, host).getSemanticDiagnostics(file);
+    const diagnostics = ts.createProgram([name], OPTIONS, host).getSemanticDiagnostics(file);
     const found = diagnostics.find(({ code }) => CODES.has(code) || RANGES.some(([low, high]) => low <= code && code <= high));
     return found ? [message(found, file), true] : null;
   } catch (error) {
@@ -82,11 +81,11 @@ function message({ start, messageText }, file) {
   return `${ts.flattenDiagnosticMessageText(messageText, " ")} (line ${line})`;
 }
 
-function javascript(text) {
+function javascript(text, parser = acorn) {
   const errors = [];
   for (const sourceType of ["module", "script"]) {
     try {
-      acorn.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true });
+      parser.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true });
       return null;
     } catch (error) {
       errors.push([error.message.replace(/ \((\d+):\d+\)$/, " (line $1)"), LATER.test(error.message)]);
@@ -95,7 +94,14 @@ function javascript(text) {
   return errors.find(([, later]) => later) ?? errors[0];
 }
 
-const PARSERS = { typescript, checked, javascript };
+const PARSERS = {
+  typescript,
+  checked,
+  javascript,
+  tsx: (text) => typescript(text, "/text.tsx"),
+  "checked-tsx": (text) => checked(text, "/text.tsx"),
+  jsx: (text) => javascript(text, acorn.extend(require("acorn-jsx")())),
+};
 let pending = Buffer.alloc(0);
 
 function more() {

@@ -27,6 +27,9 @@ FAULTS = [
     ("typescript", "let x = 1;\n<|¦let x = 1;|>\n"),
     ("typescript", "if (a) {\n  return;\n}\n<|if (b) {\n  return;\n}|>\n"),
     ("typescript", "// one\n<|¦// two|>\n"),
+    ("tsx", "x = (\n  <p>\n    <|a\n  </p>\n)|>\n"),
+    ("tsx", "  <p>\n    <a/>\n  </p>\n<|  <p>\n    b\n  </p>|>\n"),
+    ("tsx", "    <a/>\n<|¦    <a/>|>\n"),
     ("javascript", "if (a) {\n  <|b();¦\nc();|>\n}\n"),
     ("json", '{\n  "a": 1,\n  <|¦"a": 2|>\n}\n'),
     ("json", '{\n  "a": 1,\n  "b": {\n    <|"a": 2|>\n  }\n}\n'),
@@ -60,6 +63,8 @@ SWAPS = [
     ("go", "/* )(\n */ ')'", False),
     ("typescript", "a) g(b", True),
     ("typescript", '`)(` + ")(" // )(', False),
+    ("tsx", "don't (a", False),
+    ("tsx", "<a b=')('/>", False),
     ("json", "1], [2", True),
     ("json", '"], ["', False),
 ]
@@ -70,7 +75,12 @@ def test_a_bracket_is_closed_and_another_opened(name, text, swaps):
     assert LANGUAGES[name].language().editor.swaps_brackets(text.encode()) is swaps
 
 
-COMMENTED = {"python": "x = 1\n", "lua": "x = 1\n", "go": "package p\n", "typescript": "", "javascript": ""}
+COMMENTED = {
+    "python": "x = 1\n",
+    "lua": "x = 1\n",
+    "go": "package p\n",
+    **dict.fromkeys(("typescript", "tsx", "javascript", "jsx"), ""),
+}
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

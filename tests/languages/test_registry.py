@@ -146,6 +146,6 @@ def test_editors_wake_up_for_the_documents_that_the_server_completes():
 
 
 def listed(source, pattern):
-    match = re.search(pattern, source)
+    match = re.search(pattern, source, re.DOTALL)
     assert match is not None
     return tuple(re.findall(r"[\"'](\w+)[\"']", match[1]))

@@ -106,7 +106,17 @@ export function wheelhouseOf(settings: Settings): string | undefined {
 }
 
 /** The languages of documents that the extension wakes up for, as the manifest and the server have them. */
-export const LANGUAGES: readonly string[] = ["python", "json", "lua", "go", "typescript", "javascript", "slua"];
+export const LANGUAGES: readonly string[] = [
+  "python",
+  "json",
+  "lua",
+  "go",
+  "typescript",
+  "typescriptreact",
+  "javascript",
+  "javascriptreact",
+  "slua",
+];
 
 /** The ids of the languages that are completed. */
 export function languagesOf(settings: Settings): readonly string[] {

@@ -13,6 +13,8 @@ from fimlsp.datasets.languages.known import LANGUAGES
         ("lua", ["a.lua"], ["a.luac", "lua"]),
         ("go", ["a.go", "a_test.go"], ["go.mod", "go"]),
         ("typescript", ["a.ts", "a.d.ts", "a.mts", "a.cts"], ["a.tsx", "ts"]),
+        ("tsx", ["a.tsx"], ["a.ts", "a.jsx"]),
+        ("jsx", ["a.jsx"], ["a.js", "a.tsx"]),
         ("javascript", ["a.js", "a.mjs", "a.cjs"], ["a.jsx", "a.json"]),
         ("slua", ["a.slua"], ["a.lua", "slua"]),
     ],

@@ -106,7 +106,8 @@ REASONS = [
         "",
         "rust",
         "none",
-        "rust is not completed, only Python, json, lua, go, typescript, javascript, slua (option languages)",
+        "rust is not completed, only Python, json, lua, go, typescript, typescriptreact, javascript, "
+        "javascriptreact, slua (option languages)",
     ),
     ("x" * 50_001 + "<|>", "", "python", "none", "line 1 of the file is longer than 50,000 bytes"),
     ("x = 1\n" * 1_400_000 + "<|>", "", "python", "none", "the file is larger than 8,000,000 bytes"),

@@ -21,7 +21,9 @@ local M = {}
 local defaults = {
   cmd = nil,
   settings = {},
-  filetypes = { 'python', 'json', 'lua', 'go', 'typescript', 'javascript', 'slua' },
+  filetypes = {
+    'python', 'json', 'lua', 'go', 'typescript', 'typescriptreact', 'javascript', 'javascriptreact', 'slua',
+  },
   display = 'auto',
   keymaps = {
     accept = '<Tab>',
