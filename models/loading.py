@@ -141,7 +141,7 @@ def load_model(
             that is not too large. The bundled model multiplies in 8 bits, and with `float32` in 32 bits.
         bits: 4 or 8 to quantise weights while loading, which needs the extra `quantized` except for 8 bits on
             a CPU; None: not quantised; `auto`: 8 bits on a CPU above 100 million parameters, if no *dtype*.
-        threads: maximum number of CPU threads; None: one for a small model such as the bundled one, and
+        threads: maximum number of CPU threads; None: one for a small model, such as the bundled one, and
             for others as many as torch uses. With torch it holds for the whole process.
         uses_buffer: True to mix predictions with those of the buffer cache, which helps a small network;
             None: as the checkpoint's config.json declares, as those of `fimlsp train` do.
