@@ -86,7 +86,6 @@ class TypeScript(Language):
 
     types: bool = True
     jsx: bool = False
-    enclosures = _ENCLOSURES | _ELEMENTS
     byte_order_mark = True
 
     @property
@@ -95,6 +94,11 @@ class TypeScript(Language):
         if self.jsx:
             return "TSX" if self.types else "JSX"
         return "TypeScript" if self.types else "JavaScript"
+
+    @property
+    def enclosures(self) -> Mapping[str, str]:  # type: ignore[override]  # likewise
+        """As in `Language`."""
+        return _ENCLOSURES | _ELEMENTS if self.jsx else _ENCLOSURES
 
     @property
     def editor(self) -> EditorPolicy:

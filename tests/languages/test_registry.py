@@ -23,6 +23,7 @@ from fimlsp.languages import (
 from fimlsp.languages.json import json
 from fimlsp.languages.python import python
 from fimlsp.lsp_server.options import Settings
+from fimlsp.quotient.engine import Engine
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,6 +36,13 @@ def test_languages_by_name():
 def test_an_unknown_language_is_refused_with_the_names_of_those_known():
     with pytest.raises(UnknownLanguageError, match=f"'cobol' is not one of {', '.join(LANGUAGES)}"):
         language_named("cobol")
+
+
+@pytest.mark.parametrize("name", ["json", "typescript", "tsx", "javascript", "jsx"])
+def test_brackets_consist_of_lexemes_of_the_language(name):
+    language = LANGUAGES[name].language()
+    kinds = {*Engine(language).tables.lexical.kinds}
+    assert kinds >= {*language.enclosures, *language.enclosures.values()}
 
 
 def test_editors_call_no_two_languages_alike():
