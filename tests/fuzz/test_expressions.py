@@ -55,10 +55,8 @@ SAMPLES = {
     "languages/python/suggestion_checks/lines.py": {"b'^%b%b": {"code": b"import name"}},
     "languages/python/suggestion_checks/unknown_names.py": {"b'": {"word": b"name"}},
     "languages/slua/middles/middle.py": {"b'": {"before": SimpleNamespace(partial=b"name")}},
-    "lexing/line.py": {
-        "b'%s*(?:(": {"loops": rb"[^\"\\\n]", "detours": rb"[\\][^\n]"},
-        "b'%s*(?:[": {"marks": rb";,", "other": rb"[^\r\n;,]"},
-    },
+    "lexing/lexer_tables.py": {"b'%s*(?:(": {"loops": rb"[^\"\\\n]", "detours": rb"[\\][^\n]"}},
+    "lexing/line.py": {"b'%s*(?:[": {"marks": rb";,", "other": rb"[^\r\n;,]"}},
     "lsp_server/workspace_files.py": {"fnmatch": {"name": "*a*?[a-z]*b*"}},
     "models/checkpoints/hub.py": {"f'(": {"quantisation": "Q4_K_M"}},
     "quotient/states/faults.py": {"b'": {"word": b"name"}},
