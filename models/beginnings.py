@@ -125,8 +125,7 @@ def beginnings(
     written = middle.text if middle.stop_reason == "follows" else middle.decoded
     joint = policy.first_joining_fault(left, middle.text, right)
     for text, log_probabilities, state in _between_words(middle, start, names, joint):
-        header_end = policy.header_end if policy.ends_header(left, text) else b""
-        closing = _closing(text, middle.text, state, header_end) if cursor_inside else b""
+        closing = _closing(text, middle.text, state, surroundings) if cursor_inside else b""
         if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, written):
             continue
         if names is not None and names.is_left_uncalled(text):
@@ -185,15 +184,17 @@ def _pieces(token: bytes, at: int | None) -> Iterator[bytes]:
     return filter(None, (piece for part in parts for piece in _PIECE.findall(part)))
 
 
-def _closing(text: bytes, whole: bytes, state: State, header_end: bytes) -> bytes:
+def _closing(text: bytes, whole: bytes, state: State, surroundings: Surroundings) -> bytes:
     """The shortest closing after which *text*, a beginning of *whole* on one line, connects.
 
-    It closes brackets, and then the header of a block with *header_end*; *state* is the state after *text*.
+    It closes brackets, and then the header of a block if *text* is in one. *state* is that after *text*.
     Empty if *text* connects as it is or cannot be closed. Also empty if *text* ends with a bracket that opens
     no call, or if *whole* closes the first bracket at the same position.
     """
     if b"\n" in text or state.complete or (text.endswith(_OPENERS) and not _CALL.search(text)):
         return b""
+    policy = surroundings.policy
+    header_end = policy.header_end if policy.ends_header(surroundings.left, text) else b""
     closing, reached = b"", state
     for number in range(CLOSED_MAX + 1):
         if header_end and _is_complete(reached.feed(header_end)):

@@ -58,7 +58,9 @@ def read_tensors(paths: Iterable[Path]) -> Weights:
 def stored_tensors(paths: Iterable[Path]) -> Weights:
     """The weights in safetensors files as they are stored.
 
-    Raises: as `read_tensors` does.
+    Raises:
+        OSError: a file cannot be read.
+        safetensors.SafetensorError: a file is damaged.
     """
     return {name: value for path in paths for name, value in load_file(path).items()}
 

@@ -50,23 +50,23 @@ def llama_graph(shape: LlamaShape, weights: Weights, n_tokens: int) -> bytes:
         KeyError: a weight is missing.
     """
     graph = _Graph(weights)
-    rest = graph.embedded("tokens")
-    normal = graph.add(
+    residual = graph.embedded("tokens")
+    normalised = graph.add(
         "SimplifiedLayerNormalization",
-        [rest, graph.vector("model.layers.0.input_layernorm")],
+        [residual, graph.vector("model.layers.0.input_layernorm")],
         axis=-1,
         epsilon=shape.rms_norm_eps,
     )
     turns = _rotation(graph, shape)
     for layer in range(shape.num_hidden_layers):
-        mixed = _attention(graph, shape, layer, normal, turns)
+        mixed = _attention(graph, shape, layer, normalised, turns)
         before = f"model.layers.{layer}.post_attention_layernorm"
-        normal, rest = graph.added_and_normal(rest, mixed, before, shape.rms_norm_eps)
-        gated = _gated(graph, layer, normal)
+        normalised, residual = graph.add_and_normalise(residual, mixed, before, shape.rms_norm_eps)
+        gated = _gated(graph, layer, normalised)
         is_last = layer + 1 == shape.num_hidden_layers
         before = "model.norm" if is_last else f"model.layers.{layer + 1}.input_layernorm"
-        normal, rest = graph.added_and_normal(rest, gated, before, shape.rms_norm_eps)
-    last = graph.add("Gather", [normal, graph.constant(np.array([-1]))], axis=1)
+        normalised, residual = graph.add_and_normalise(residual, gated, before, shape.rms_norm_eps)
+    last = graph.add("Gather", [normalised, graph.constant(np.array([-1]))], axis=1)
     head = HEAD if HEAD in weights else EMBEDDING
     graph.add("Squeeze", [graph.product(last, [head], n_tokens)], output="logits")
     names, cached = cache_names(shape.num_hidden_layers), cache_shape(shape)
@@ -110,7 +110,7 @@ class _Graph:
         self._level = self.constant(np.float32(1 / LARGEST_LEVEL))
         self._smallest = self.constant(np.float32(SMALLEST_STEP))
         self._middle = self.constant(np.uint8(MIDDLE))
-        self._rows = self.constant(np.array([-1]))
+        self._last_axis = self.constant(np.array([-1]))
 
     def constant(self, value: Array | np.generic) -> str:
         """The name of a new constant."""
@@ -142,17 +142,17 @@ class _Graph:
         scales = self.constant(self._weights[EMBEDDING + SCALE][:, None])
         return self.add("Mul", [numbers, self.add("Gather", [scales, tokens])])
 
-    def added_and_normal(self, rest: str, change: str, norm: str, epsilon: float) -> list[str]:
-        """*rest* plus *change*, scaled by the weights of *norm* to a root mean square of 1, and as it is."""
-        normal, total = f"normal{len(self._nodes)}", f"rest{len(self._nodes)}"
+    def add_and_normalise(self, residual: str, change: str, norm: str, epsilon: float) -> list[str]:
+        """The sum of *residual* and *change*: normalised with the weights of *norm*, and as it is."""
+        normalised, total = f"normalised{len(self._nodes)}", f"residual{len(self._nodes)}"
         self.add_many(
             "SkipSimplifiedLayerNormalization",
-            [rest, change, self.vector(norm)],
-            [normal, "", "", total],
+            [residual, change, self.vector(norm)],
+            [normalised, "", "", total],
             OF_RUNTIME,
             epsilon=epsilon,
         )
-        return [normal, total]
+        return [normalised, total]
 
     def product(self, inputs: str, names: list[str], most: int | None = None) -> str:
         """*inputs* times the first *most* outputs of the matrices *names* side by side."""
@@ -160,7 +160,7 @@ class _Graph:
         if names[0] + SCALE not in self._weights:
             return self.add("MatMul", [inputs, self.add("Cast", [matrix], to=TensorProto.FLOAT)])
         scales = np.concatenate([self._weights[name + SCALE] for name in names])[:most]
-        largest = self.add("ReduceMax", [self.add("Abs", [inputs]), self._rows], keepdims=1)
+        largest = self.add("ReduceMax", [self.add("Abs", [inputs]), self._last_axis], keepdims=1)
         step = self.add("Max", [self.add("Mul", [largest, self._level]), self._smallest])
         levels = self.add("QuantizeLinear", [self.add("Div", [inputs, step]), self._one, self._middle])
         scaled = self.add(
