@@ -14,14 +14,18 @@ MOST = 6.0
 _AT_ONCE = 30
 """A ratio for an input that is half as long again: only exponential work has it."""
 
+_EXPONENTIAL_N = 54
+"""Exponential work takes seconds before this n. Beyond it the input may grow in larger steps."""
+
 
 def growth(work, text_of, most):
     """The ratio for `work(text_of(n))`; 0 if it is quick up to *most* bytes, inf if the time explodes."""
-    before, n = 0.0, 16
-    while (took := cpu_time(work, text_of(n))) < FLOOR_S:
-        before, n = took, n * 3 // 2
-        if len(text_of(n)) > most:
+    before, n, text = 0.0, 16, text_of(16)
+    while (took := cpu_time(work, text)) < FLOOR_S:
+        if len(text) > most:
             return 0.0
+        before, n = took, n * 3 // 2 if n < _EXPONENTIAL_N else n * 3
+        text = text_of(n)
     if took > _AT_ONCE * max(before, FLOOR_S / 5):
         return inf
     ratio = inf
