@@ -17,7 +17,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
 from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
-    first_repeated_import,
+    first_needless_import,
     first_unreachable,
     first_unwanted_line,
 )
@@ -332,7 +332,19 @@ STOPS = [
     ("x = f(", "a", ")", "==b", False),
     ("", "a.b", "\n", ".c()", True),
     ("", "a.b", "\n", " = c", True),
-    ("", "a.b = c", "\n", ".d", False),
+    ("", "a.b = c", "\n", ".d", True),
+    ("", "a = b", "\n", "[c]", True),
+    ("", "a.b =c", "\n", "[0]", True),
+    ("", "a: list", "\n", "[b] = c", False),
+    ("def f() -> ", "list", ":\n", "[a]", False),
+    ("if a == ", "b", ":\n", "[c]", False),
+    ("", "raise a", "\n", ".B()", True),
+    ("x = ", '"a"', "\n", ".join(b)", True),
+    ("x = f(", "a", ")", ".b", True),
+    ("x = ", "f(a)", "\n", ".b", True),
+    ("x = ", "a[0]", "\n", ".b", True),
+    ("x = ", "1", "\n", ".5", True),
+    ("x = a ", "+ b", "\n", " .c", False),
     ("x = ", "a.b", "\n", " + c", False),
     ("", "return", "\n", " a", True),
     ("", "return", "\n", "", False),
@@ -347,7 +359,7 @@ STOPS = [
     ("", "x = a\nreturn", "\n", " a", True),
     ("return ", "super()", "\n", ".a()", True),
     ("a(", "super()", ")\n", "", False),
-    ("return ", "a.super()", "\n", ".a()", False),
+    ("return ", "a.super()", "\n", ".a()", True),
 ]
 
 
@@ -377,13 +389,23 @@ IMPORTS = [
     "def f():\n    import json\nfrom a import <|json|>\n",
     "import json\ndef f():\n    from a import <|json|>\n",
     "x = <|json|>\nimport json\n",
+    "<|from a import !b|>\nfrom a import b\n",
+    "<|from a import b, !c|>\nfrom a import c\n",
+    "from a import b\n<|from c import d\nfrom e import !b|>\n",
+    "from a import b\n<|from c import d  # as b|>\n",
+    "from a <|import !json|>\nimport json\n",
+    "from __future__ import <|!absolute_import|>\n",
+    "from __future__ <|import annotations, !division|>\n",
+    "<|from __future__ import annotations|>\n",
+    "from a import <|division|>\n",
+    "from __future__ import division<|, annotations|>\n",
 ]
 
 
 @pytest.mark.parametrize("marked", IMPORTS)
-def test_the_first_name_that_is_imported_twice(marked):
+def test_the_first_name_whose_import_is_needless(marked):
     left, text, right, issue = split(marked)
-    assert first_repeated_import(left, text, right) == issue
+    assert first_needless_import(left, text, right) == issue
 
 
 RECEIVERS = [
