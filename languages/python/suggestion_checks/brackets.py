@@ -196,12 +196,18 @@ class _CallBracket:
         owner, _, name = function.rpartition(b".")
         return cls(function, b"" if name == b"__new__" else _OBJECT_OF.get(owner, owner))
 
+    @property
+    def has_own_argument(self) -> bool:
+        """True if the argument is the function, or the object whose method that is."""
+        is_function = self.argument == self.function != b"type"
+        return bool(self.argument) and (is_function or self.argument == self.method_object)
+
 
 def first_own_argument(left: bytes, text: bytes, right: bytes) -> int | None:
-    """The offset in *text* of the first argument that is the object of its own call; None if there is none.
+    """The offset in *text* of the first argument that is its function, or the object of that; or None.
 
-    Examples are `key.match(key)` and `super().__init__(self)`. Hardly anybody writes that, except for
-    `cls.__new__(cls)`.
+    Examples are `get(get)`, `key.match(key)` and `super().__init__(self)`. Hardly anybody writes that, except
+    for `cls.__new__(cls)` and `type(type)`.
     """
     window, brackets, chain = _Window.around(left, text, right), [_CallBracket()], b""
     for piece, offset in window.code_pieces():
@@ -209,7 +215,7 @@ def first_own_argument(left: bytes, text: bytes, right: bytes) -> int | None:
         if piece in _OPENING:
             brackets.append(_CallBracket.of_call(chain) if piece == b"(" else _CallBracket())
         elif piece in _CLOSING or piece == b",":
-            if inner.argument and inner.argument == inner.method_object and window.is_suggested(inner.start):
+            if inner.has_own_argument and window.is_suggested(inner.start):
                 return inner.start - window.start
             inner.argument = b""
             if piece != b"," and len(brackets) > 1:
@@ -219,7 +225,8 @@ def first_own_argument(left: bytes, text: bytes, right: bytes) -> int | None:
         else:
             inner.start = inner.start if inner.argument else offset
             inner.argument += piece
-        chain = chain + link if link.startswith(b".") else link
+        is_defined = chain in (b"def", b"class")
+        chain = chain + link if link.startswith(b".") else b"" if is_defined else link
         if offset >= window.end and len(brackets) == 1:
             return None
     return None

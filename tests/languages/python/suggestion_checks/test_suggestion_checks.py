@@ -425,6 +425,17 @@ RECEIVERS = [
     "cls.__new__(<|cls|>)\n",
     "f(a).g(<|(b), f(a)|>)\n",
     "a.f(a)\n<|a.g(b)|>\n",
+    "x = f(<|!f|>)\n",
+    "return (await f(<|!f|>))[a]\n",
+    "a.b(c, <|!a.b|>)\n",
+    "f(g(<|f, !g|>))\n",
+    "f(f<|(a)|>)\n",
+    "f(<|f.a, f(), f + 1, *f|>)\n",
+    "isinstance(a, type(<|type|>))\n",
+    "def f(<|f|>):\n    pass\n",
+    "class A(<|A|>):\n    pass\n",
+    "x = (<|x, y|>)\n",
+    "for x in (<|x, y|>):\n    pass\n",
 ]
 
 
