@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 
 from ..lsp_server.waiting import block_until
-from .jupyter_page import BASE, JUPYTER, TOKEN, Lab, Page, chromium, notebook
+from .jupyter_page import BASE, TOKEN, Lab, Page, notebook
 
 pytestmark = pytest.mark.jupyter
 
@@ -28,23 +28,12 @@ def script(*candidates, text=""):
     return f"# {json.dumps(candidates)}\n{text}"
 
 
-@pytest.fixture(scope="session")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    assert (JUPYTER / "bin" / "jupyter-lab").exists(), "run tests/editors/prepare_jupyter.sh first"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     """A Jupyter server with fimlsp as a user has it."""
     files = {
         "a.ipynb": notebook(READ_SETTINGS, "path = 'settings.json'\nopen(path, 'w').write('{}')", ""),
-        "b.ipynb": notebook("def read_orders(folder):\n    return []\n", "orders = read_"),
+        "b.ipynb": notebook("def count_orders(folder):\n    return 0\n", "total = count_"),
         "c.py": READ_SETTINGS + "\n\nsettings = ",
         "r.ipynb": notebook("x <- 1", language="R", kernel="ir"),
     }
@@ -131,11 +120,11 @@ def test_a_notebook_in_notebook_7(page):
     assert page.ghost_appears().startswith("orders")
     page.screenshot("notebook-7")
     page.press("Control+ArrowRight")
-    page.expect_text(1, "orders = read_orders")
+    page.expect_text(1, "total = count_orders")
     page.type("(")
     page.ghost_appears()
     page.press("Tab")
-    block_until(lambda: page.text(1).startswith("orders = read_orders(folder"), lambda: page.text(1))
+    block_until(lambda: page.text(1).startswith("total = count_orders(folder"), lambda: page.text(1))
 
 
 def test_a_file_in_notebook_7(page):
@@ -256,6 +245,17 @@ def test_the_reason_for_nothing(scripted_page):
     page.type("x")
     page.expect_ghost("")
     page.expect_status("No suggestion: the script has nothing to say")
+
+
+def test_where_the_cursor_rests(scripted_page):
+    page = scripted_page
+    page.open("a.ipynb")
+    page.edit(1)
+    page.expect_sent(",1,3]}")
+    page.press("ArrowLeft")
+    page.expect_sent(",1,2]}")
+    page.edit(0)
+    page.expect_sent(",1,0]}")
 
 
 def test_a_suggestion_that_comes_later(scripted_page):

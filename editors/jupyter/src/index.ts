@@ -15,6 +15,7 @@ import { CommandRegistry } from "@lumino/commands";
 import { Widget } from "@lumino/widgets";
 
 import { entriesOfModels, type Model } from "../../../vscode-extension/src/models";
+import { Resting, REST } from "../../../vscode-extension/src/resting";
 import { linesOf, type Statistics } from "../../../vscode-extension/src/statistics";
 import { type Status, summaryOf } from "../../../vscode-extension/src/status";
 import { Connection, type Socket } from "./connection";
@@ -82,6 +83,7 @@ class Extension {
   private settings: ISettingRegistry.ISettings | undefined;
   private status: Status = { state: "loading" };
   private started: Record<string, unknown> = {};
+  private readonly resting = new Resting<void>(() => this.rest());
 
   constructor(
     private readonly app: JupyterFrontEnd,
@@ -93,7 +95,10 @@ class Extension {
     const root = PageConfig.getOption("fimlspRootUri");
     this.connection = new Connection(() => this.connect(), {
       parameters: () => this.parameters(root),
-      onReady: () => this.documents.reopen(),
+      onReady: () => {
+        this.documents.reopen();
+        this.rest();
+      },
       onStatus: (status) => this.show(status),
       onLog: (line, isProblem) => this.log(line, isProblem),
     });
@@ -111,6 +116,7 @@ class Extension {
     }
     app.commands.commandExecuted.connect((_, { id }) => this.follow(id));
     document.addEventListener("keydown", (event) => this.press(event), true);
+    document.addEventListener("selectionchange", () => this.resting.move());
   }
 
   /** Use *settings*, and connect. */
@@ -208,6 +214,16 @@ class Extension {
   private get place(): Place | undefined {
     const widget = this.app.shell.currentWidget;
     return widget === null ? undefined : this.tracking.find(widget);
+  }
+
+  /** Tell the server where the cursor rests. */
+  private rest(): void {
+    const { place } = this;
+    if (place?.editor.hasFocus() === true) {
+      const { line, column } = place.editor.getCursorPosition();
+      this.documents.flush();
+      void this.connection.command(REST, place.uri, line, column);
+    }
   }
 
   /** Accept a part by its key before the editor, which moves the cursor by these keys, has seen it. */
