@@ -201,7 +201,7 @@ class Page:
 
     def open_in_notebook(self, path):
         """Open a page of Notebook 7, which has no status bar, and wait for the server."""
-        with self.tab.expect_console_message(lambda message: message.text.endswith("bundled is ready")):
+        with self.tab.expect_console_message(lambda message: message.text.endswith(" is ready")):
             self.tab.goto(self.lab.address(path))
 
     def open_beside(self, name):
@@ -222,6 +222,11 @@ class Page:
     def run(self, command):
         """Run a command of JupyterLab."""
         self.tab.evaluate("command => window.jupyterapp.commands.execute(command).then(() => null)", command)
+
+    def choose(self, label):
+        """Choose a command of the palette."""
+        self.press("Control+Shift+C")
+        self.tab.locator(".lm-CommandPalette-itemLabel", has_text=label).click()
 
     def cell(self, number):
         return self.tab.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell").nth(number)

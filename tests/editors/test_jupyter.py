@@ -122,9 +122,9 @@ def test_a_notebook_in_notebook_7(page):
     page.press("Control+ArrowRight")
     page.expect_text(1, "total = count_orders")
     page.type("(")
-    page.ghost_appears()
+    rest = page.ghost_appears()
     page.press("Tab")
-    block_until(lambda: page.text(1).startswith("total = count_orders(folder"), lambda: page.text(1))
+    page.expect_text(1, f"total = count_orders({rest}")
 
 
 def test_a_file_in_notebook_7(page):
@@ -190,9 +190,18 @@ def test_variables_of_the_kernel(browser, tmp_path):
 # With a script
 
 
-def test_candidates_words_and_lines(scripted_page):
+def open_in_lab(page, name):
+    page.open(name)
+
+
+def open_in_notebook_7(page, name):
+    page.open_in_notebook(f"notebooks/{name}")
+
+
+@pytest.mark.parametrize("opened", [open_in_lab, open_in_notebook_7])
+def test_candidates_words_and_lines(scripted_page, opened):
     page = scripted_page
-    page.open("a.ipynb")
+    opened(page, "a.ipynb")
     page.edit(0)
     page.press("Alt+\\")
     page.expect_ghost("x = f(1)\ny")
@@ -247,6 +256,34 @@ def test_the_reason_for_nothing(scripted_page):
     page.expect_status("No suggestion: the script has nothing to say")
 
 
+def test_the_reason_for_nothing_in_notebook_7(scripted_page):
+    page = scripted_page
+    page.open_in_notebook("notebooks/c.ipynb")
+    page.edit(0)
+    page.press("Alt+\\")
+    page.expect_ghost("abc")
+    page.type("x")
+    page.press("Alt+\\")
+    page.tab.get_by_text("No suggestion: the script has nothing to say").wait_for()
+
+
+def test_the_palette(page):
+    """Automatic suggestions off and on, the doctor and the statistics, by Jupyter's palette."""
+    page.open("b.ipynb")
+    page.choose("fimlsp: Suggest While Typing")
+    page.expect_status("Ready, on request only")
+    page.choose("fimlsp: Suggest While Typing")
+    block_until(lambda: page.status() == "fimlsp: Ready", page.status)
+    for label, part in (
+        ("Run the Doctor", "ok     engine"),
+        ("Show Statistics", "Suggestions: 0 for 0 requests"),
+    ):
+        page.choose(f"fimlsp: {label}")
+        dialog = page.tab.get_by_role("dialog").filter(has_text=part)
+        dialog.wait_for()
+        dialog.get_by_role("button", name="Ok").click()
+
+
 def test_where_the_cursor_rests(scripted_page):
     page = scripted_page
     page.open("a.ipynb")
@@ -258,9 +295,10 @@ def test_where_the_cursor_rests(scripted_page):
     page.expect_sent(",1,0]}")
 
 
-def test_a_suggestion_that_comes_later(scripted_page):
+@pytest.mark.parametrize("opened", [open_in_lab, open_in_notebook_7])
+def test_a_suggestion_that_comes_later(scripted_page, opened):
     page = scripted_page
-    page.open("d.ipynb")
+    opened(page, "d.ipynb")
     page.edit(0)
     page.press("Alt+\\")
     page.expect_ghost("later")
