@@ -97,7 +97,7 @@ function sentence(meaning: string, status: Status): string {
   return status.reason ? `${meaning}: ${status.reason}` : meaning;
 }
 
-/** What else there is to know of *status*, in sentences. */
+/** Further facts of *status*, in sentences. */
 export function factsOf(status: Status): string[] {
   const facts = status.model ? [`Model: ${status.model}`] : [];
   if (status.problem && status.problem !== status.reason) {
