@@ -2,7 +2,7 @@
 # Makes a fresh environment with JupyterLab, Notebook 7, jupyter-collaboration, JupyterHub with its proxy, and the
 # wheels of this repository: fimlsp and its extension.
 #
-#   tests/editors/prepare_jupyter.sh [FOLDER]     FOLDER is $FIMLSP_JUPYTER or else ~/.cache/fimlsp-jupyter; 600 MB.
+#   tests/editors/prepare_jupyter.sh [FOLDER]     FOLDER is $FIMLSP_JUPYTER or else ~/.cache/fimlsp-jupyter; 760 MB.
 #
 # Run it again after a change: the wheels are built anew, the rest stays. It needs npm; the tests need Debian's
 # chromium and `pip install playwright` as well.
