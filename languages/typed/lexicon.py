@@ -12,6 +12,8 @@ DIGITS = frozenset(b"0123456789")
 LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 WORD = LETTERS | DIGITS | frozenset(b"_")
 
+LONGEST_INTEGER = 9
+
 PLACEHOLDER = "\x01{}\x02"
 """Stands for a new name in a text, until the free names are known."""
 
@@ -85,7 +87,8 @@ class ExpectedTokens:
         number: True if a number may come.
         string: True if a text may come.
         end: True if the whole may end.
-        integer: True if a number without a fraction may come.
+        integer: True if a number without a fraction may come, of at most `LONGEST_INTEGER` digits.
+        longest: most characters of a new name; 0 if the language has no shorter limit here.
     """
 
     lexicon: ClassVar[Lexicon]
@@ -96,6 +99,7 @@ class ExpectedTokens:
     string: bool = False
     end: bool = False
     integer: bool = False
+    longest: int = 0
 
     def __or__(self: E, other: E) -> E:
         taken_names = (
@@ -112,6 +116,7 @@ class ExpectedTokens:
             self.string or other.string,
             self.end or other.end,
             self.integer or other.integer,
+            self.longest if other.taken_names is None else other.longest,
         )
 
     def accepts(self, token: str) -> bool:
@@ -122,14 +127,16 @@ class ExpectedTokens:
         if first == lexicon.quote:
             return self.string
         if first.isdigit():
-            return self.number or (self.integer and "." not in token)
-        return self.taken_names is not None and lexicon.is_name(token) and token not in self.taken_names
+            return self.number or (self.integer and token.isdigit() and len(token) <= LONGEST_INTEGER)
+        if self.taken_names is None or token in self.taken_names or not lexicon.is_name(token):
+            return False
+        return not self.longest or len(token) <= self.longest
 
     def accepts_prefix(self, text: str) -> bool:
         """True if a word or name may come that starts with *text*, or equals it."""
         if any(word.startswith(text) for word in self.words):
             return True
-        lexicon, longest = self.lexicon, self.lexicon.longest_name
+        lexicon, longest = self.lexicon, self.longest or self.lexicon.longest_name
         if self.taken_names is None or not (text[0].isalpha() or text[0] == "_") or len(text) > longest:
             return False
         return len(text) < longest or (text not in self.taken_names and text not in lexicon.keywords)

@@ -22,6 +22,9 @@ Outline = tuple[str, ...]
 class Task(ABC, Generic[M]):
     """Something to read."""
 
+    size: ClassVar[int] = 1
+    """Its part of the height of the stack."""
+
     def may_end(self, machine: M) -> bool:
         """True if it may be complete already, so that the task below it on the stack may continue."""
         del machine
@@ -146,7 +149,7 @@ class Machine(ABC):
 
     expects: ClassVar[type[ExpectedTokens]]
     most_height: ClassVar[int] = 60
-    """Beyond so many open tasks only required lexemes are accepted."""
+    """Beyond this size of the open tasks only required lexemes are accepted."""
 
     stack: Stack | None
 
@@ -170,7 +173,7 @@ class Machine(ABC):
 
     @property
     def height(self) -> int:
-        """Number of open tasks."""
+        """Size of all open tasks."""
         return 0 if self.stack is None else self.stack.height
 
     @property
@@ -182,7 +185,7 @@ class Machine(ABC):
         """With *tasks* to do first, in their order."""
         stack = self.stack
         for task in reversed(tasks):
-            stack = Stack(task, stack, 1 if stack is None else stack.height + 1)
+            stack = Stack(task, stack, task.size + (0 if stack is None else stack.height))
         return self.on(stack)
 
     def settled(self: M) -> M:

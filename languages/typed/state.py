@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic
 
 from fimlsp.languages.typed.lexicon import (
     DIGITS,
+    LONGEST_INTEGER,
     PLACEHOLDER,
     UTF8_START,
     WHITESPACE,
@@ -188,9 +189,9 @@ class TextState(Generic[M]):
         """True if *byte* belongs to the partial lexeme."""
         partial, lexicon = self.partial, self.lexicon
         if partial[0] in DIGITS:
-            return byte in DIGITS or (
-                byte == ord(".") and b"." not in partial and self.machine.expected().number
-            )
+            if self.machine.expected().number:
+                return byte in DIGITS or (byte == ord(".") and b"." not in partial)
+            return byte in DIGITS and len(partial) < LONGEST_INTEGER
         if partial[0] in lexicon.starts:
             return byte in WORD
         if partial[0] == ord(lexicon.quote):

@@ -1,0 +1,261 @@
+"""The tasks of a query's clauses after its tables: the condition, groups, order and limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fimlsp.languages.sql.expressions import AfterName, Operand
+from fimlsp.languages.sql.lexemes import ExpectedTokens
+from fimlsp.languages.sql.machine import Machine, Sign, Step, Task
+from fimlsp.languages.sql.schema import ANY
+from fimlsp.languages.sql.scopes import Clause
+from fimlsp.languages.sql.sources import Reference, owners
+from fimlsp.languages.sql.values import BOOLEAN, NAME
+
+
+class MayBeMissing(Task):
+    """A task that may also be left out."""
+
+    def may_end(self, machine: Machine) -> bool:
+        """As in `Task`."""
+        del machine
+        return True
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        del machine
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Where(MayBeMissing):
+    """The condition of rows."""
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(frozenset(("where",)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        del token
+        return machine.in_clause(Clause.WHERE).push(Operand(BOOLEAN))
+
+
+# Groups.
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Task):
+    """`GROUP BY`, which has to come if there are aggregates beside other columns."""
+
+    def may_end(self, machine: Machine) -> bool:
+        """As in `Task`."""
+        return not machine.environment.frame.ungrouped
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        return ExpectedTokens(frozenset(() if machine.environment.frame.has_star else ("group",)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        del token
+        machine = machine.in_clause(Clause.GROUP)
+        frame = replace(machine.environment.frame, group=frozenset())
+        machine = machine.with_environment(machine.environment.with_frame(frame))
+        return machine.push(Sign("by"), GroupItem(), NoteGroup(), AfterGroupItem(1), Having())
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        return "" if self.may_end(machine) else "group"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupItem(Task):
+    """A column to group by."""
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        return Operand(ANY, NAME).names(machine)
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        return machine.push(AfterName(token, ANY, NAME))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        environment, sources = machine.environment, machine.environment.frame.sources
+        columns = [Reference(source.name, column) for source in sources for column in source.table.columns]
+        needed = environment.frame.ungrouped or columns
+        texts = (
+            reference.column
+            if reference.column in environment.columns
+            else f"{reference.qualifier}.{reference.column}"
+            for reference in needed
+        )
+        return min(texts, key=lambda text: (len(text), text))
+
+
+@dataclass(frozen=True, slots=True)
+class NoteGroup(Step):
+    """After a column to group by."""
+
+    def instant(self, machine: Machine) -> Machine:
+        """As in `Task`."""
+        frame, value = machine.environment.frame, machine.value
+        if value is None or value.reference is None or not owners(frame.sources, value.reference):
+            return machine
+        grouped = (frame.group or frozenset()) | {frame.resolved(value.reference)}
+        return machine.with_environment(machine.environment.with_frame(replace(frame, group=grouped)))
+
+
+@dataclass(frozen=True, slots=True)
+class AfterGroupItem(Task):
+    """After a column to group by, the last of *count*."""
+
+    count: int
+
+    def may_end(self, machine: Machine) -> bool:
+        """As in `Task`."""
+        return not machine.environment.frame.ungrouped
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(frozenset((",",)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        del token
+        following = (GroupItem(), NoteGroup(), AfterGroupItem(self.count + 1))
+        return machine.with_weight(self.count).push(*following)
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        return "" if self.may_end(machine) else ","
+
+
+@dataclass(frozen=True, slots=True)
+class Having(MayBeMissing):
+    """The condition of groups."""
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(frozenset(("having",)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        del token
+        return machine.in_clause(Clause.HAVING).push(Operand(BOOLEAN))
+
+
+# Order and limits.
+
+
+@dataclass(frozen=True, slots=True)
+class Order(MayBeMissing):
+    """`ORDER BY`."""
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(frozenset(("order",)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        del token
+        return machine.in_clause(Clause.ORDER).push(Sign("by"), OrderTerm(), AfterTerm(1))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTerm(Task):
+    """An expression to order by. It starts with a name, as a lone number would be the place of a column."""
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        return Operand(ANY).names(machine) | ExpectedTokens(_outputs(machine))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        return machine.push(AfterName(token, ANY, Operand(ANY).level, is_alias=token in _outputs(machine)))
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        names = {*_outputs(machine), *machine.environment.columns}
+        return min(names, key=lambda name: (len(name), name), default="lower('')")
+
+
+def _outputs(machine: Machine) -> frozenset[str]:
+    """The names of the columns of the result."""
+    return frozenset(machine.environment.frame.results) - {""}
+
+
+@dataclass(frozen=True, slots=True)
+class AfterTerm(MayBeMissing):
+    """After an expression to order by, the last of *count*."""
+
+    count: int
+    has_direction: bool = False
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(frozenset((",",) if self.has_direction else (",", "asc", "desc")))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        if token == ",":
+            return machine.with_weight(self.count).push(OrderTerm(), AfterTerm(self.count + 1))
+        return machine.push(replace(self, has_direction=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(MayBeMissing):
+    """`LIMIT`, with `OFFSET` after it."""
+
+    word: str = "limit"
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(frozenset((self.word,)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        return machine.push(Integer(), *((Limit("offset"),) if token == "limit" else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Task):
+    """A number of rows."""
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(integer=True)
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        del token
+        return machine
+
+    def finish(self, machine: Machine) -> str:
+        """As in `Task`."""
+        del machine
+        return "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Semicolon(MayBeMissing):
+    """The end of the statement."""
+
+    def expected(self, machine: Machine) -> ExpectedTokens:
+        """As in `Task`."""
+        del machine
+        return ExpectedTokens(frozenset((";",)))
+
+    def take(self, machine: Machine, token: str) -> Machine:
+        """As in `Task`."""
+        del token
+        return machine

@@ -1,0 +1,158 @@
+"""The tables that a query needs after `FROM`, so that all names before it have a meaning.
+
+The names of columns come before the tables that have them. So each name that is read wants a table: a
+qualified one, such as `u.name`, a table called `u` with that column; a bare one exactly one table with it.
+A plan has tables for all that is wanted. A name may only be written if there is a plan with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from fimlsp.languages.sql.schema import Schema, Table, Types
+
+STAR = "*"
+"""Stands for all columns of a table."""
+
+MOST_SOURCES = 16
+"""Tables in one `FROM`."""
+
+_MOST_TRIED = 2_000
+_MOST_KEPT = 16_384
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Reference:
+    """The name of a column; *qualifier* is the name of a table, or empty."""
+
+    qualifier: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table in `FROM` under a name."""
+
+    name: str
+    table: Table
+
+
+Sources = tuple[Source, ...]
+Wanted = tuple[tuple[Reference, Types], ...]
+"""References and their possible types, sorted."""
+
+
+def owners(sources: Sources, reference: Reference) -> list[Source]:
+    """The tables among *sources* that have the column."""
+    qualifier, column = reference.qualifier, reference.column
+    return [
+        source
+        for source in sources
+        if (not qualifier or qualifier == source.name) and (column == STAR or column in source.table.columns)
+    ]
+
+
+def fits(sources: Sources, wanted: Wanted) -> bool:
+    """True if nothing that is *wanted* is ambiguous, of another type, or missing in a table of its name."""
+    names = {source.name for source in sources}
+    for reference, types in wanted:
+        found = owners(sources, reference)
+        if len(found) > 1 or (not found and reference.qualifier in names):
+            return False
+        if found and reference.column != STAR and found[0].table.columns[reference.column] not in types:
+            return False
+    return True
+
+
+def lacking(sources: Sources, wanted: Wanted) -> frozenset[str]:
+    """The names of tables that are wanted and not among *sources*."""
+    names = {source.name for source in sources}
+    return frozenset(reference.qualifier for reference, _ in wanted) - names - {""}
+
+
+@lru_cache(_MOST_KEPT)
+def plan(schema: Schema, sources: Sources, wanted: Wanted) -> Sources | None:
+    """Further tables, with which *sources* have all that is *wanted*; None if none are found.
+
+    This is the search for an exact cover: each bare column needs one table, and may not be in two.
+    """
+    if not fits(sources, wanted):
+        return None
+    bare = tuple(pair for pair in wanted if not pair[0].qualifier)
+    tables = _covering(schema, bare)
+    covered = sum(_cover(source.table, bare) or 0 for source in sources)
+    groups = [
+        [(cover, Source(name, table)) for cover, table in tables if _may_be(schema, name, table, wanted)]
+        for name in sorted(lacking(sources, wanted))
+    ]
+    others = [(cover, Source(table.name, table)) for cover, table in tables if cover]
+    return _Search([_distinct(group) for group in groups], _distinct(others), (1 << len(bare)) - 1).found(
+        0, covered
+    )
+
+
+def _cover(table: Table, bare: Wanted) -> int | None:
+    """A bit for each *bare* column that *table* has; None if one is of another type."""
+    cover = 0
+    for number, (reference, types) in enumerate(bare):
+        type_ = table.columns.get(reference.column)
+        if type_ is not None:
+            if type_ not in types:
+                return None
+            cover |= 1 << number
+    return cover
+
+
+@lru_cache(_MOST_KEPT)
+def _covering(schema: Schema, bare: Wanted) -> list[tuple[int, Table]]:
+    """The tables that may come beside *bare* columns, each with those that it has; the best ones first."""
+    covers = ((_cover(table, bare), table) for table in schema.tables.values())
+    found = [(cover, table) for cover, table in covers if cover is not None]
+    return sorted(found, key=lambda pair: (-pair[0].bit_count(), len(pair[1].name), pair[1].name))
+
+
+def _may_be(schema: Schema, name: str, table: Table, wanted: Wanted) -> bool:
+    """True if *table* may be called *name*, and has all columns that are wanted of that table."""
+    if name in schema.tables and name != table.name:
+        return False
+    own = tuple(pair for pair in wanted if pair[0].qualifier == name)
+    return fits((Source(name, table),), own)
+
+
+def _distinct(options: list[tuple[int, Source]]) -> list[tuple[int, Source]]:
+    """The first of the *options* with the same columns."""
+    return [*{cover: (cover, source) for cover, source in reversed(options)}.values()][::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The search for tables.
+
+    Attributes:
+        groups: for each table that is wanted by its name, those that it may be.
+        others: tables with columns that are wanted.
+        all_columns: the bits of all columns that are wanted.
+        failed: places without a way on.
+    """
+
+    groups: list[list[tuple[int, Source]]]
+    others: list[tuple[int, Source]]
+    all_columns: int
+    failed: set[tuple[int, int]] = field(default_factory=set)
+
+    def found(self, number: int, covered: int) -> Sources | None:
+        """Tables for the groups from *number* on, and for the columns that are not yet *covered*."""
+        is_named = number < len(self.groups)
+        if not is_named and covered == self.all_columns:
+            return ()
+        if (number, covered) in self.failed or len(self.failed) > _MOST_TRIED:
+            return None
+        missing = ~covered & (covered + 1)  # the lowest bit
+        for cover, source in self.groups[number] if is_named else self.others:
+            if not cover & covered and (is_named or cover & missing):
+                rest = self.found(number + is_named, covered | cover)
+                if rest is not None:
+                    return (source, *rest)
+        self.failed.add((number, covered))
+        return None
