@@ -9,7 +9,7 @@ from fimlsp.languages.sql.lexemes import ExpectedTokens
 from fimlsp.languages.sql.machine import Machine, Sign, Step, Task
 from fimlsp.languages.sql.schema import ANY
 from fimlsp.languages.sql.scopes import Clause
-from fimlsp.languages.sql.sources import Reference, owners
+from fimlsp.languages.sql.sources import Reference
 from fimlsp.languages.sql.values import BOOLEAN, NAME
 
 
@@ -103,8 +103,8 @@ class NoteGroup(Step):
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
         frame, value = machine.environment.frame, machine.value
-        if value is None or value.reference is None or not owners(frame.sources, value.reference):
-            return machine
+        assert value is not None
+        assert value.reference is not None
         grouped = (frame.group or frozenset()) | {frame.resolved(value.reference)}
         return machine.with_environment(machine.environment.with_frame(replace(frame, group=grouped)))
 
@@ -188,7 +188,7 @@ class OrderTerm(Task):
 
 def _outputs(machine: Machine) -> frozenset[str]:
     """The names of the columns of the result."""
-    return frozenset(machine.environment.frame.results) - {""}
+    return machine.environment.frame.result_names - {""}
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,8 @@ class Operand(Task):
             words.update(name for name in FUNCTIONS if _results(FUNCTIONS[name], types))
             if environment.may_aggregate:
                 words.update(name for name in AGGREGATES if _results(AGGREGATES[name], types))
-        if not _leading(environment.columns_of_new, types):
-            return ExpectedTokens(frozenset(words))
-        return ExpectedTokens(frozenset(words), taken_names=_no_new_qualifiers(machine), longest=MOST_SHORT)
+        known = ExpectedTokens(frozenset(words))
+        return known | _new_qualifiers(machine) if _leading(environment.columns_of_new, types) else known
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -121,10 +120,11 @@ def _results(function: Function, types: Types) -> Types:
     return types & (function.parameters[0] if function.result is None else frozenset((function.result,)))
 
 
-def _no_new_qualifiers(machine: Machine) -> frozenset[str]:
-    """The names that may not be the new name of a table before `FROM`."""
+def _new_qualifiers(machine: Machine) -> ExpectedTokens:
+    """The names that may be new names of tables before `FROM`."""
     columns = (name for table in machine.environment.schema.tables.values() for name in table.columns)
-    return machine.environment.taken_names | frozenset((*columns, *FUNCTIONS, *AGGREGATES))
+    taken = machine.environment.taken_names | frozenset((*columns, *FUNCTIONS, *AGGREGATES))
+    return ExpectedTokens(taken_names=taken, longest=MOST_SHORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,13 @@ class AfterName(Task):
         reference = Reference("", self.name)
         return machine.with_environment(machine.environment.referred(reference, column.value.types))
 
+    def _may_qualify(self, machine: Machine) -> bool:
+        """True if it may be the name of a table."""
+        environment, types = machine.environment, becoming(self.target, self.level)
+        if self.name in environment.qualifiers or _new_qualifiers(machine).accepts(self.name):
+            return bool(_leading(environment.columns_of(self.name), types))
+        return False
+
     def _function(self, machine: Machine) -> Function | None:
         """The function of this name, if it may come."""
         is_aggregate = self.name in AGGREGATES
@@ -172,8 +179,7 @@ class AfterName(Task):
         """As in `Task`."""
         column = self._column(machine)
         words = set[str]() if column is None else {*column.expected(machine).words}
-        columns = machine.environment.columns_of(self.name)
-        if _leading(columns, becoming(self.target, self.level)):
+        if self._may_qualify(machine):
             words.add(".")
         if self._function(machine) is not None:
             words.add("(")

@@ -76,7 +76,7 @@ class Machine(core.Machine):
     def taken_names(self) -> frozenset[str]:
         """As in the core."""
         environment = self.environment
-        outputs = {output.name for output in environment.frame.outputs} if environment.frames else set[str]()
+        outputs = environment.frame.result_names if environment.frames else frozenset[str]()
         return environment.taken_names | outputs
 
     def spelled(self, token: str) -> str:

@@ -166,7 +166,7 @@ class AfterItem(Task):
         if self.is_noted or not self.purpose.is_named or machine.value is None:
             return True
         name = machine.value.name
-        return bool(name) and name not in machine.environment.frame.results
+        return bool(name) and name not in machine.environment.frame.result_names
 
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
@@ -208,7 +208,7 @@ class OutputName(Task):
 
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        names = frozenset(machine.environment.frame.results) if self.purpose.is_named else frozenset[str]()
+        names = machine.environment.frame.result_names if self.purpose.is_named else frozenset[str]()
         return ExpectedTokens(taken_names=names)
 
     def take(self, machine: Machine, token: str) -> Machine:

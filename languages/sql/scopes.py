@@ -106,6 +106,11 @@ class Frame:
         return frozenset(map(self.resolved, self.plain)) - (self.group or frozenset())
 
     @property
+    def result_names(self) -> frozenset[str]:
+        """The names of the columns of the result so far."""
+        return frozenset(output.name for output in self.outputs)
+
+    @property
     def results(self) -> Columns:
         """The columns of the result, once all tables are known."""
         return {output.name: self._type(output) for output in self.outputs}
@@ -229,9 +234,16 @@ class Environment:
             return top
         for at in range(top, -1, -1):
             frame = self.frames[at]
-            if qualifier in frame.names and (at == top or not self.frame.in_aggregate):
-                return at
+            if qualifier in frame.names:
+                return at if at == top or self._sees_around else None
+            if frame.is_open:  # a table that is still to come could have that name
+                return None
         return None
+
+    @property
+    def _sees_around(self) -> bool:
+        """True if columns of the queries around may come."""
+        return not self.frame.in_aggregate and self.frame.clause not in (Clause.GROUP, Clause.ORDER)
 
     def types(self, reference: Reference, among: Types = ANY) -> Types:
         """The types *among* those given that the column may have; none if it may not be named."""

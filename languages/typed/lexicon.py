@@ -149,7 +149,8 @@ def needs_space(before: str, after: str) -> bool:
         return False
     is_word = (last.isalnum() or last == "_") and (first.isalnum() or first == "_")
     is_number = before[0].isdigit() and first == "."
-    return is_word or is_number or (last in "-.=<>~" and first in "-.=<>")
+    is_quoted = last == first and last in "'\""
+    return is_word or is_number or is_quoted or (last in "-.=<>~" and first in "-.=<>")
 
 
 UTF8_START = (0, 0x80, 0xBF)

@@ -1,10 +1,13 @@
 """Random queries by the parser itself: at each place one of the tokens that may come, until it is to end."""
 
+from fimlsp.languages.sql.lexemes import KEYWORDS
+from fimlsp.languages.sql.values import AGGREGATES, FUNCTIONS
 from fimlsp.languages.typed.lexicon import needs_space
 
-NAMES = ("a", "b", "c", "t1", "T2", "total", "_x", "recent_orders", "id", "Name")
+NAMES = ("a", "b", "c", "t1", "T2", "total", "_x", "recent_orders", "id", "Name", "count")
 TEXTS = ("''", "'a'", "'it''s'", "'é; --'", "'2024-01-31'")
 NUMBERS = ("0", "7", "2.5", "12345678")
+CLAUSES = frozenset(("from", "where", "group", "having", "order", "limit", "join", "left", "on"))
 
 
 def walk(start, rng, length):
@@ -14,7 +17,9 @@ def walk(start, rng, length):
         token = _token(state.machine_at_end, rng)
         if token is None:
             break
-        written = f"{' ' if needs_space(before, token) or rng.random() < 0.7 else ''}{_in_some_case(token, rng)}"
+        written = (
+            f"{' ' if needs_space(before, token) or rng.random() < 0.7 else ''}{_in_some_case(token, rng)}"
+        )
         following = state.feed(written.encode())
         assert following is not None, (text, written)
         state, text, before = following, text + written, token
@@ -28,18 +33,22 @@ def _in_some_case(token, rng):
 
 def _token(machine, rng):
     expected = machine.expected()
-    words = sorted(expected.words)
-    kinds = ["words"] * 4 * bool(words) + ["name"] * (expected.taken_names is not None)
-    kinds += ["number"] * (expected.number or expected.integer) + ["string"] * expected.string
-    if not kinds:
-        return None
-    match rng.choice(kinds):
-        case "words":
-            return rng.choice(words)
-        case "name":
-            names = [name for name in NAMES if expected.accepts(name.lower())]
-            return rng.choice(names) if names else rng.choice(words)
-        case "number":
-            return rng.choice([number for number in NUMBERS if expected.accepts(number)])
-        case _:
-            return rng.choice(TEXTS)
+    kinds = {}
+    for word in sorted(expected.words):
+        kinds.setdefault(_kind(word), []).append(word)
+    if expected.taken_names is not None:
+        kinds["new name"] = [name for name in NAMES if expected.accepts(name.lower())]
+    if expected.number or expected.integer:
+        kinds["number"] = [number for number in NUMBERS if expected.accepts(number)]
+    if expected.string:
+        kinds["text"] = TEXTS
+    possible = [kind for kind in kinds if kinds[kind]] + ["clause"] * ("clause" in kinds)
+    return rng.choice(kinds[rng.choice(possible)]) if possible else None
+
+
+def _kind(word):
+    if word in CLAUSES:
+        return "clause"
+    if word in FUNCTIONS or word in AGGREGATES:
+        return "function"
+    return "keyword" if word in KEYWORDS else "name" if word[0].isalpha() or word[0] == '"' else "sign"
