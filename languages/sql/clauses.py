@@ -187,8 +187,8 @@ class OrderTerm(Task):
 
 
 def _outputs(machine: Machine) -> frozenset[str]:
-    """The names of the columns of the result."""
-    return machine.environment.frame.result_names - {""}
+    """The names that `ORDER BY` knows besides columns."""
+    return machine.environment.frame.given_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ class AfterItem(Task):
         if token == "as":
             return machine.push(OutputName(self.purpose, self.count))
         if not self.is_noted and machine.value is not None:
-            machine = _with_output(machine, machine.value.name)
+            machine = _with_output(machine, machine.value.name, is_given=False)
         if token == ",":
             return machine.with_weight(self.count).push(Item(self.purpose, self.count + 1))
         return machine.with_weight(0).push(TableName(), AfterSource())
@@ -190,11 +190,11 @@ class AfterItem(Task):
         return "from" if self._has_name(machine) else "as"
 
 
-def _with_output(machine: Machine, name: str) -> Machine:
+def _with_output(machine: Machine, name: str, *, is_given: bool) -> Machine:
     """With the value that was read last as a column of the result called *name*."""
     value, frame = machine.value, machine.environment.frame
     assert value is not None
-    output = Output(name, value.types, value.reference)
+    output = Output(name, value.types, value.reference, is_given)
     frame = replace(frame, outputs=(*frame.outputs, output))
     return machine.with_environment(machine.environment.with_frame(frame))
 
@@ -213,7 +213,9 @@ class OutputName(Task):
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        return _with_output(machine, token).push(AfterItem(self.purpose, self.count, is_noted=True))
+        return _with_output(machine, token, is_given=True).push(
+            AfterItem(self.purpose, self.count, is_noted=True)
+        )
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""

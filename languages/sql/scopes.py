@@ -44,11 +44,15 @@ class Clause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the result; *reference* is the column that decides its type, if that is still open."""
+    """A column of the result; *reference* is the column that decides its type, if that is still open.
+
+    *is_given* is True if the query gives it its name with `AS`.
+    """
 
     name: str
     types: Types
-    reference: Reference | None = None
+    reference: Reference | None
+    is_given: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,11 @@ class Frame:
     def result_names(self) -> frozenset[str]:
         """The names of the columns of the result so far."""
         return frozenset(output.name for output in self.outputs)
+
+    @property
+    def given_names(self) -> frozenset[str]:
+        """The names that the query gives to columns of the result."""
+        return frozenset(output.name for output in self.outputs if output.is_given)
 
     @property
     def results(self) -> Columns:

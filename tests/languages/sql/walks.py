@@ -10,9 +10,12 @@ NUMBERS = ("0", "7", "2.5", "12345678")
 CLAUSES = frozenset(("from", "where", "group", "having", "order", "limit", "join", "left", "on"))
 
 
-def walk(start, rng, length):
-    """About *length* tokens, a random walk from *start*, and then the shortest completion."""
-    state, text, before = start, "", ""
+def walk(start, rng, length, before=""):
+    """About *length* tokens, a random walk from *start* on, and then the shortest completion.
+
+    *before* is the token before them.
+    """
+    state, text = start, ""
     for _ in range(rng.randint(1, length)):
         token = _token(state.machine_at_end, rng)
         if token is None:
