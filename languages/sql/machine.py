@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fimlsp.languages.sql.lexemes import KEYWORDS, ExpectedTokens
+from fimlsp.languages.sql.lexemes import KEYWORDS, SIGNS, ExpectedTokens
 from fimlsp.languages.sql.schema import Types
 from fimlsp.languages.sql.scopes import Clause, Environment
 from fimlsp.languages.sql.values import Value
 from fimlsp.languages.typed import machine as core
+from fimlsp.languages.typed.lexicon import needs_space
 from fimlsp.languages.typed.machine import Stack
+
+_NO_CALL = (KEYWORDS | SIGNS) - {"cast"}
 
 MOST_WEIGHT = 60
 """Beyond this weight only required lexemes are accepted, so that the limits of SQLite are kept."""
@@ -82,6 +85,13 @@ class Machine(core.Machine):
     def spelled(self, token: str) -> str:
         """As in the core: keywords in capitals, names as in the schema."""
         return token.upper() if token in KEYWORDS else self.environment.schema.spellings.get(token, token)
+
+    def has_space(self, before: str, token: str) -> bool:
+        """As in the core: where people write them."""
+        is_call = token == "(" and before not in _NO_CALL
+        if not before or before in ("(", ".") or token in (")", ",", ".", ";") or is_call:
+            return needs_space(before, token)
+        return True
 
     def with_environment(self, environment: Environment) -> Machine:
         """With another environment."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-from fimlsp.languages.typed.lexicon import PLACEHOLDER, ExpectedTokens
+from fimlsp.languages.typed.lexicon import PLACEHOLDER, ExpectedTokens, needs_space
 
 M = TypeVar("M", bound="Machine")
 
@@ -165,6 +165,10 @@ class Machine(ABC):
     def spelled(self, token: str) -> str:
         """*token* as it is written in a completion."""
         return token
+
+    def has_space(self, before: str, token: str) -> bool:
+        """True if a completion has a space between the tokens *before* and *token*."""
+        return needs_space(before, token)
 
     @property
     def task(self) -> Task[Any] | None:

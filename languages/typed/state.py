@@ -15,7 +15,6 @@ from fimlsp.languages.typed.lexicon import (
     WHITESPACE,
     WORD,
     Lexicon,
-    needs_space,
     utf8_after,
     utf8_rest,
 )
@@ -128,8 +127,11 @@ class TextState(Generic[M]):
         elif first in DIGITS:
             yield b"0" if partial.endswith(b".") else b""
         else:
-            text = self.lexicon.normal(partial.decode("ascii"))
-            words = sorted((w for w in self.machine.expected().words if w.startswith(text)), key=len)
+            text, expected = self.lexicon.normal(partial.decode("ascii")), self.machine.expected()
+            if text in self.lexicon.keywords and text in expected.words:
+                yield b""
+                return
+            words = sorted((w for w in expected.words if w.startswith(text)), key=len)
             is_as_spelled = text != partial.decode("ascii") or not partial.islower()
             for word in words[:_MOST_TRIED]:
                 written = self.machine.spelled(word) if is_as_spelled else word
@@ -243,7 +245,7 @@ def _finished(machine: Machine, before: str) -> bytes:
             if following is None:  # near the limits only another text is accepted now
                 break
             written = machine.spelled(token)
-            text += f" {written}" if needs_space(before, written) else written
+            text += f" {written}" if machine.has_space(before, token) else written
             before, machine = token, following
         assert machine is not reached, (chunk, text)
     return text.encode("utf-8")
