@@ -1,9 +1,9 @@
 """Checks many random queries: `python -m tests.languages.sql --cases 50000 --seed 1`.
 
-They are random walks of the parser, queries as people write them, beginnings of these that a walk goes on
-from, and beginnings with their shortest completions. SQLite has to prepare each. Those that people write
-have to be accepted. For each of them there are two mutants, one of them with an unknown name. The parser has
-to refuse a mutant that SQLite refuses, and an unknown name within that name.
+They are random walks of the parser, here and over other schemas, queries as people write them, beginnings
+of these that a walk goes on from, and beginnings with their shortest completions. SQLite has to prepare
+each. Those that people write have to be accepted. For each of them there are two mutants, one of them with an
+unknown name. The parser has to refuse a mutant that SQLite refuses, and an unknown name within that name.
 """
 
 import random
@@ -18,8 +18,10 @@ from fimlsp.languages.sql.schema import read_schema
 from ..slua.mutants import mutant
 from .judge import SCHEMA, Judge
 from .properties import accepts, check_mutant, completed, continued, with_unknown_name
-from .walks import walk
+from .walks import some_schema, walk
 from .writer import Writer
+
+KINDS = ("walks", "written", "continued", "completed", "walks over other schemas")
 
 
 @click.command(help=__doc__)
@@ -33,12 +35,14 @@ def main(cases, seed):
     with click.progressbar(range(cases), file=sys.stderr) as numbers:
         for number in numbers:
             rng = random.Random(f"{seed} {number}")
-            kind = ("walks", "written", "continued", "completed")[number % 4]
+            kind = KINDS[number % len(KINDS)]
             written = Writer(schema, rng).query()
-            text = generated(kind, start, written, rng)
+            other = some_schema(rng) if kind == "walks over other schemas" else None
+            began = start if other is None else begin(read_schema(other))
+            text = generated(kind, began, written, rng)
             counted[kind] += 1
-            if fault := judge.fault(text):
-                sys.exit(f"seed {seed}, case {number}: {fault}\n{text}")
+            if fault := (judge if other is None else Judge(other)).fault(text):
+                sys.exit(f"seed {seed}, case {number}: {fault}\n{text}\n{other or SCHEMA}")
             if kind != "written":
                 continue
             if not accepts(start, written):
@@ -51,7 +55,7 @@ def main(cases, seed):
 
 def generated(kind, start, written, rng):
     """A query of one *kind*; *written* is one as people write it."""
-    if kind == "walks":
+    if kind.startswith("walks"):
         return walk(start, rng, rng.choice((5, 15, 30, 60, 120)))
     if kind == "continued":
         return continued(start, written, rng)

@@ -13,7 +13,7 @@ from fimlsp.quotient.masks.vocabulary import Vocabulary
 from ..slua.mutants import mutant
 from .judge import SCHEMA, Judge
 from .properties import accepts, check_mutant, completed, continued, read, with_unknown_name
-from .walks import walk
+from .walks import some_schema, walk
 from .writer import Writer
 
 TABLES = read_schema(SCHEMA)
@@ -28,6 +28,14 @@ def test_whatever_is_written_is_accepted_by_sqlite(seed):
     texts = [written, walk(START, rng, 60), continued(START, written, rng), completed(START, written, rng)]
     for text in texts:
         assert JUDGE.fault(text) is None, text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_names_that_many_tables_share(seed):
+    rng = random.Random(seed)
+    schema = some_schema(rng)
+    text = walk(begin(read_schema(schema)), rng, 60)
+    assert Judge(schema).fault(text) is None, (text, schema)
 
 
 @pytest.mark.parametrize("seed", range(40))

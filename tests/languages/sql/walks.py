@@ -29,6 +29,18 @@ def walk(start, rng, length, before=""):
     return text + state.shortest_completion.decode()
 
 
+def some_schema(rng):
+    """A schema whose tables share many names of columns, so that names are often ambiguous."""
+    names = ("id", "name", "code", '"x y"', "sum", "total")
+    types = ("INTEGER", "TEXT", "TEXT", "BOOLEAN", "BLOB", "")
+    tables = []
+    for number in range(rng.randint(1, 6)):
+        columns = rng.sample(names, rng.randint(1, len(names)))
+        written = ", ".join(f"{column} {rng.choice(types)}" for column in columns)
+        tables.append(f"CREATE TABLE {rng.choice(('t', 'table_', 'name', 'a'))}_{number} ({written});")
+    return "\n".join(tables)
+
+
 def _in_some_case(token, rng):
     """*token* as written by a person: a keyword or a name in upper or lower case."""
     return token if token[0] == "'" else rng.choice((str, str, str.upper, str.title))(token)
