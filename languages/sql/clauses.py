@@ -6,40 +6,29 @@ from dataclasses import dataclass, replace
 
 from fimlsp.languages.sql.expressions import AfterName, Operand
 from fimlsp.languages.sql.lexemes import ExpectedTokens
-from fimlsp.languages.sql.machine import Machine, Sign, Step, Task
+from fimlsp.languages.sql.machine import Choice, Heavier, Machine, Repeat, Sign, Step, Task
 from fimlsp.languages.sql.schema import ANY
 from fimlsp.languages.sql.scopes import Clause
 from fimlsp.languages.sql.sources import Reference
 from fimlsp.languages.sql.values import BOOLEAN, NAME
 
 
-class MayBeMissing(Task):
-    """A task that may also be left out."""
-
-    def may_end(self, machine: Machine) -> bool:
-        """As in `Task`."""
-        del machine
-        return True
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return ""
-
-
 @dataclass(frozen=True, slots=True)
-class Where(MayBeMissing):
-    """The condition of rows."""
+class Enter(Step):
+    """The start of a *clause*."""
 
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset(("where",)))
+    clause: Clause
 
-    def take(self, machine: Machine, token: str) -> Machine:
+    def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        del token
-        return machine.in_clause(Clause.WHERE).push(Operand(BOOLEAN))
+        return machine.in_clause(self.clause)
+
+
+def _condition(word: str, clause: Clause) -> Choice:
+    return Choice({word: (Enter(clause), Operand(BOOLEAN))}, may_be_missing=True)
+
+
+WHERE, HAVING = _condition("where", Clause.WHERE), _condition("having", Clause.HAVING)
 
 
 # Groups.
@@ -63,7 +52,7 @@ class Group(Task):
         machine = machine.in_clause(Clause.GROUP)
         frame = replace(machine.environment.frame, group=frozenset())
         machine = machine.with_environment(machine.environment.with_frame(frame))
-        return machine.push(Sign("by"), GroupItem(), NoteGroup(), AfterGroupItem(1), Having())
+        return machine.push(Sign("by"), GroupItem(), NoteGroup(), AfterGroupItem(), HAVING)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -111,9 +100,7 @@ class NoteGroup(Step):
 
 @dataclass(frozen=True, slots=True)
 class AfterGroupItem(Task):
-    """After a column to group by, the last of *count*."""
-
-    count: int
+    """After a column to group by."""
 
     def may_end(self, machine: Machine) -> bool:
         """As in `Task`."""
@@ -127,45 +114,14 @@ class AfterGroupItem(Task):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         del token
-        following = (GroupItem(), NoteGroup(), AfterGroupItem(self.count + 1))
-        return machine.with_weight(self.count).push(*following)
+        return machine.heavier().push(GroupItem(), NoteGroup(), self)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
         return "" if self.may_end(machine) else ","
 
 
-@dataclass(frozen=True, slots=True)
-class Having(MayBeMissing):
-    """The condition of groups."""
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset(("having",)))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        del token
-        return machine.in_clause(Clause.HAVING).push(Operand(BOOLEAN))
-
-
 # Order and limits.
-
-
-@dataclass(frozen=True, slots=True)
-class Order(MayBeMissing):
-    """`ORDER BY`."""
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset(("order",)))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        del token
-        return machine.in_clause(Clause.ORDER).push(Sign("by"), OrderTerm(), AfterTerm(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,41 +148,6 @@ def _outputs(machine: Machine) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class AfterTerm(MayBeMissing):
-    """After an expression to order by, the last of *count*."""
-
-    count: int
-    has_direction: bool = False
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset((",",) if self.has_direction else (",", "asc", "desc")))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        if token == ",":
-            return machine.with_weight(self.count).push(OrderTerm(), AfterTerm(self.count + 1))
-        return machine.push(replace(self, has_direction=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Limit(MayBeMissing):
-    """`LIMIT`, with `OFFSET` after it."""
-
-    word: str = "limit"
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset((self.word,)))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        return machine.push(Integer(), *((Limit("offset"),) if token == "limit" else ()))
-
-
-@dataclass(frozen=True, slots=True)
 class Integer(Task):
     """A number of rows."""
 
@@ -246,16 +167,13 @@ class Integer(Task):
         return "1"
 
 
-@dataclass(frozen=True, slots=True)
-class Semicolon(MayBeMissing):
-    """The end of the statement."""
+_TERM = (OrderTerm(), Choice({"asc": (), "desc": ()}, may_be_missing=True))
 
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset((";",)))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        del token
-        return machine
+ORDER = Choice(
+    {"order": (Enter(Clause.ORDER), Sign("by"), *_TERM, Repeat(",", (Heavier(), *_TERM)))},
+    may_be_missing=True,
+)
+LIMIT = Choice(
+    {"limit": (Integer(), Choice({"offset": (Integer(),)}, may_be_missing=True))}, may_be_missing=True
+)
+SEMICOLON = Choice({";": ()}, may_be_missing=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fimlsp.languages.sql.lexemes import ExpectedTokens
-from fimlsp.languages.sql.machine import Machine, Purpose, Sign, Step, Task
+from fimlsp.languages.sql.machine import Choice, Heavier, Machine, Purpose, Repeat, Sign, Step, Task
 from fimlsp.languages.sql.schema import ANY, Type, Types
 from fimlsp.languages.sql.scopes import Columns
 from fimlsp.languages.sql.sources import STAR, Reference
@@ -288,9 +288,10 @@ class AfterOperand(Task):
         machine, row = machine.narrowed(self.value, frozenset((type_,))).heavier(), OPERATORS.rows[token]
         after = replace(self, value=Value(frozenset((row.result,))), most=row.level)
         if token == "is":
-            return machine.push(NullTest(), after)
+            return machine.push(NULL_TEST, after)
         if token == "not":
-            return machine.push(NegatedTest(type_), after)
+            negated = ("in", "between", "like") if type_ is Type.TEXT else ("in", "between")
+            return machine.push(Choice({test: _test_tasks(test, type_) for test in negated}), after)
         if token in ("in", "between"):
             return machine.push(*_test_tasks(token, type_), after)
         return machine.push(Operand(row.right(type_), row.right_level), after)
@@ -313,46 +314,8 @@ def _test_tasks(token: str, type_: Type) -> tuple[Task, ...]:
     return (Operand(types, COMPARISON + 1),)
 
 
-@dataclass(frozen=True, slots=True)
-class NullTest(Task):
-    """After `IS`, or `IS NOT`."""
-
-    is_negated: bool = False
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset({"null"} if self.is_negated else {"null", "not"}))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        return machine.push(NullTest(is_negated=True)) if token == "not" else machine
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return "null"
-
-
-@dataclass(frozen=True, slots=True)
-class NegatedTest(Task):
-    """After a value of *type* and `NOT`."""
-
-    type: Type
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset(("in", "between", *(("like",) if self.type is Type.TEXT else ()))))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        return machine.push(*_test_tasks(token, self.type))
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return "in"
+NULL_TEST = Choice({"null": (), "not": (Sign("null"),)})
+"""The task after `IS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,34 +332,12 @@ class InStart(Task):
         """As in `Task`."""
         if token == "select":
             return Subquery(Purpose(self.types, is_single=True)).take(machine.push(Sign(")")), token)
-        return Operand(self.types).take(machine.push(AfterListed(self.types)), token)
+        rest = Repeat(",", (Heavier(), Operand(self.types)))
+        return Operand(self.types).take(machine.push(rest, Sign(")")), token)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
         return Operand(self.types).finish(machine)
-
-
-@dataclass(frozen=True, slots=True)
-class AfterListed(Task):
-    """After a value in a list of values of *types*."""
-
-    size: ClassVar[int] = 5
-
-    types: Types
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset((",", ")")))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        return machine.heavier().push(Operand(self.types), self) if token == "," else machine
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return ")"
 
 
 # Brackets, branches and calls.

@@ -32,6 +32,24 @@ class Sign(core.Sign["Machine"], Task):
     """A keyword or sign."""
 
 
+class Choice(core.Choice["Machine"], Task):
+    """Tasks by the token that comes."""
+
+
+class Repeat(core.Repeat["Machine"], Task):
+    """The rest of a list."""
+
+    size: ClassVar[int] = 4
+
+
+class Heavier(Step):
+    """One more operator, function, branch or comma."""
+
+    def instant(self, machine: Machine) -> Machine:
+        """As in `Task`."""
+        return machine.heavier()
+
+
 class QueryEnd(core.TextEnd["Machine"], Task):
     """The end of the text."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fimlsp.languages.sql.clauses import Semicolon
+from fimlsp.languages.sql.clauses import SEMICOLON
 from fimlsp.languages.sql.machine import Machine, QueryEnd
 from fimlsp.languages.sql.queries import Start, query_tasks
 from fimlsp.languages.sql.schema import Schema, SchemaError
@@ -22,4 +22,4 @@ def begin(schema: Schema) -> QueryState:
     """
     if not schema.tables:
         raise SchemaError("Cannot write queries: the schema has no tables. Give it CREATE TABLE statements.")
-    return QueryState(Machine(None, Environment(schema), query_tasks).push(Start(), Semicolon(), QueryEnd()))
+    return QueryState(Machine(None, Environment(schema), query_tasks).push(Start(), SEMICOLON, QueryEnd()))

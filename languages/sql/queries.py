@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from fimlsp.languages.sql.clauses import Group, Limit, Order, Where
+from fimlsp.languages.sql.clauses import LIMIT, ORDER, WHERE, Group
 from fimlsp.languages.sql.expressions import Operand
 from fimlsp.languages.sql.lexemes import ExpectedTokens
-from fimlsp.languages.sql.machine import Machine, Purpose, Sign, Step, Task
+from fimlsp.languages.sql.machine import Choice, Machine, Purpose, Sign, Step, Task
 from fimlsp.languages.sql.schema import ANY, Table
 from fimlsp.languages.sql.scopes import Clause, Output
 from fimlsp.languages.sql.sources import STAR
@@ -20,7 +21,7 @@ MOST_DEFINED = 8
 
 def query_tasks(purpose: Purpose) -> tuple[Task, ...]:
     """The tasks of a query after `SELECT`."""
-    return Item(purpose, is_first=True), Where(), Group(), Order(), Limit()
+    return Item(purpose, is_first=True), WHERE, Group(), ORDER, LIMIT
 
 
 # Queries with names.
@@ -293,6 +294,13 @@ class AfterTable(Task):
         return known[0] if known else PLACEHOLDER.format(0)
 
 
+_JOINS: Mapping[str, tuple[Task, ...]] = {
+    **dict.fromkeys(("inner", "cross"), (Sign("join"),)),
+    "left": (Choice({"join": (), "outer": (Sign("join"),)}),),
+}
+"""The tasks after the first word of a join, if it is not `JOIN` itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class AfterSource(Task):
     """After a table and the condition of its join: another table, or the end of `FROM`."""
@@ -312,33 +320,9 @@ class AfterSource(Task):
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        words: tuple[Task, ...] = {
-            "inner": (Sign("join"),),
-            "cross": (Sign("join"),),
-            "left": (LeftJoin(),),
-        }.get(token, ())
         condition = () if token in (",", "cross") else (Sign("on"), Operand(BOOLEAN))
-        return machine.with_weight(0).push(*words, TableName(), *condition, self)
+        return machine.with_weight(0).push(*_JOINS.get(token, ()), TableName(), *condition, self)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
         return "" if self.may_end(machine) else ","
-
-
-@dataclass(frozen=True, slots=True)
-class LeftJoin(Task):
-    """After `LEFT`."""
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(frozenset(("join", "outer")))
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        return machine.push(Sign("join")) if token == "outer" else machine
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return "join"

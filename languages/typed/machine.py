@@ -7,6 +7,7 @@ its tasks and a `Machine` with what they need to know, such as the names in scop
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
@@ -101,6 +102,59 @@ class Sign(Task[M]):
         return self.text
 
 
+@dataclass(frozen=True)
+class Choice(Task[M]):
+    """The tasks after each token that may come, the cheapest first, or none if it *may_be_missing*."""
+
+    ways: Mapping[str, Sequence[Task[M]]]
+    may_be_missing: bool = False
+
+    def may_end(self, machine: M) -> bool:
+        """As in `Task`."""
+        del machine
+        return self.may_be_missing
+
+    def expected(self, machine: M) -> ExpectedTokens:
+        """As in `Task`."""
+        return machine.expects(frozenset(self.ways))
+
+    def take(self, machine: M, token: str) -> M:
+        """As in `Task`."""
+        return machine.push(*self.ways[token])
+
+    def finish(self, machine: M) -> str:
+        """As in `Task`."""
+        del machine
+        return "" if self.may_be_missing else next(iter(self.ways))
+
+
+@dataclass(frozen=True)
+class Repeat(Task[M]):
+    """Any number of times *separator* and *tasks*."""
+
+    separator: str
+    tasks: Sequence[Task[M]]
+
+    def may_end(self, machine: M) -> bool:
+        """As in `Task`."""
+        del machine
+        return True
+
+    def expected(self, machine: M) -> ExpectedTokens:
+        """As in `Task`."""
+        return machine.expects(frozenset((self.separator,)))
+
+    def take(self, machine: M, token: str) -> M:
+        """As in `Task`."""
+        del token
+        return machine.push(*self.tasks, self)
+
+    def finish(self, machine: M) -> str:
+        """As in `Task`."""
+        del machine
+        return ""
+
+
 class TextEnd(Task[M]):
     """The end of the whole text."""
 
@@ -139,19 +193,21 @@ class Stack:
 
 @dataclass(frozen=True)
 class Machine(ABC):
-    """A place of a text, between two lexemes.
-
-    A subclass has further fields, and says which tokens there are (`expects`).
+    """A place of a text, between two lexemes. A subclass has further fields.
 
     Attributes:
         stack: the open tasks; None if there are none.
     """
 
-    expects: ClassVar[type[ExpectedTokens]]
     most_height: ClassVar[int] = 60
     """Beyond this size of the open tasks only required lexemes are accepted."""
 
     stack: Stack | None
+
+    @property
+    @abstractmethod
+    def expects(self) -> type[ExpectedTokens]:
+        """The class of the language's tokens."""
 
     @abstractmethod
     def on(self: M, stack: Stack | None) -> M:

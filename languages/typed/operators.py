@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -55,18 +56,23 @@ class Operators(Generic[V, T]):
 
     def _can_become(self, value: V, target: T, level: int, most: int) -> bool:
         """True if *value* suits *target* as it is, or with operators from *level* to *most* after it."""
-        seen, waiting = set[tuple[V, int]](), [(value, most)]
+        return self.first_step(value, target, level, most) is not None
+
+    def first_step(self, value: V, target: T, level: int, most: int) -> str | None:
+        """The first of the fewest operators after *value* that lead to *target*.
+
+        It is empty if *value* suits as it is, and None if nothing leads there.
+        """
+        seen, waiting = set[tuple[V, int]](), deque([(value, most, "")])
         while waiting:
-            place = waiting.pop()
-            if place in seen:
-                continue
-            seen.add(place)
-            reached, highest = place
+            reached, highest, first = waiting.popleft()
             if self._suits(reached, target):
-                return True
-            waiting += (
-                (row.result, row.level)
-                for row in self.rows.values()
-                if level <= row.level <= highest and row.takes(reached)
-            )
-        return False
+                return first
+            if (reached, highest) not in seen:
+                seen.add((reached, highest))
+                waiting += (
+                    (row.result, row.level, first or sign)
+                    for sign, row in self.rows.items()
+                    if level <= row.level <= highest and row.takes(reached)
+                )
+        return None
