@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from fimlsp.languages.typed.declared import (
     Declaration,
     DeclarationError,
     Function,
+    KnownName,
     NewName,
     Slot,
     Types,
@@ -23,37 +24,13 @@ from fimlsp.languages.typed.machine import Stack
 from fimlsp.languages.typed.state import TextState
 
 
-@dataclass(frozen=True)
-class Machine(core.Machine):
-    """A place of a text in a declared language.
-
-    Attributes:
-        declaration: the language.
-        names: the names in scope, with their types.
-        declared: those that statements declared.
-        subject: the name that the statement at the place is about.
-        value: the type of the value that was read last.
-    """
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The names in scope, with their types; *declared* are those of statements."""
 
     declaration: Declaration
     names: Mapping[str, str]
     declared: frozenset[str] = frozenset()
-    subject: str = ""
-    value: str = ""
-
-    @property
-    def expects(self) -> type[ExpectedTokens]:
-        """As in the core."""
-        return self.declaration.tokens
-
-    def on(self, stack: Stack | None) -> Machine:
-        """As in the core."""
-        return replace(self, stack=stack)
-
-    @property
-    def taken_names(self) -> frozenset[str]:
-        """As in the core."""
-        return frozenset((*self.names, *self.declaration.functions))
 
     @cached_property
     def cheapest(self) -> Mapping[str, str]:
@@ -63,6 +40,54 @@ class Machine(core.Machine):
     def can_call(self, function: Function) -> bool:
         """True if all arguments have values here."""
         return self.cheapest.keys() >= set(function.parameters)
+
+    def with_name(self, name: str, type_: str) -> Scope:
+        """With a name that a statement declared."""
+        return Scope(self.declaration, {**self.names, name: type_}, self.declared | {name})
+
+    @cached_property
+    def statements(self) -> Mapping[str, tuple[Slot, ...]]:
+        """The kinds of statements by the tokens that they may start with."""
+        kinds = dict[str, tuple[Slot, ...]]()
+        for slots in self.declaration.statements:
+            if self.declared or not any(isinstance(slot, KnownName) for slot in slots):
+                starts = (slots[0],) if isinstance(slots[0], str) else sorted(self.declared)
+                kinds |= dict.fromkeys(starts, slots)
+        return kinds
+
+
+@dataclass(frozen=True)
+class Machine(core.Machine):
+    """A place of a text in a declared language.
+
+    Attributes:
+        scope: the names that may be used.
+        subject: the name that the statement at the place is about.
+        value: the type of the value that was read last.
+    """
+
+    scope: Scope
+    subject: str = ""
+    value: str = ""
+
+    @property
+    def declaration(self) -> Declaration:
+        """The language."""
+        return self.scope.declaration
+
+    @property
+    def expects(self) -> type[ExpectedTokens]:
+        """As in the core."""
+        return self.declaration.tokens
+
+    def on(self, stack: Stack | None) -> Machine:
+        """As in the core."""
+        return Machine(stack, self.scope, self.subject, self.value)
+
+    @property
+    def taken_names(self) -> frozenset[str]:
+        """As in the core."""
+        return frozenset((*self.scope.names, *self.declaration.functions))
 
 
 class Task(core.Task[Machine]):
@@ -86,24 +111,18 @@ class Operand(Task):
 
     def _types(self, machine: Machine) -> Types:
         """The types with values here that lead to the target."""
-        return machine.declaration.becoming(self.target, self.level) & frozenset(machine.cheapest)
+        return machine.declaration.becoming(self.target, self.level) & frozenset(machine.scope.cheapest)
 
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         language, types = machine.declaration, self._types(machine)
-        prefixes = (
-            (sign, prefix) for sign, prefix in language.prefixes.items() if prefix.level >= self.level
-        )
-        words = {
-            "(",
-            *(word for word, type_ in (*language.literals.items(), *machine.names.items()) if type_ in types),
-            *(
-                name
-                for name, row in language.functions.items()
-                if row.result in types and machine.can_call(row)
-            ),
-            *(sign for sign, prefix in prefixes if prefix.result in types),
-        }
+        words = {"(", *_of(language.literals, types), *_of(machine.scope.names, types)}
+        for name, function in language.functions.items():
+            if function.result in types and machine.scope.can_call(function):
+                words.add(name)
+        for sign, prefix in language.prefixes.items():
+            if prefix.result in types and prefix.level >= self.level:
+                words.add(sign)
         return machine.expects(
             frozenset(words - {NUMBER, TEXT}), number=NUMBER in words, string=TEXT in words
         )
@@ -126,12 +145,20 @@ class Operand(Task):
             after = AfterOperand(function.result, target, level, language.highest)
             return machine.push(Sign("("), *arguments, Sign(")"), after)
         literal = TEXT if token[0] == TEXT[0] else NUMBER if token[0].isdigit() else token
-        type_ = machine.names.get(token) or language.literals[literal]
+        type_ = machine.scope.names.get(token) or language.literals[literal]
         return machine.push(AfterOperand(type_, target, level, language.highest))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
-        return min((machine.cheapest[type_] for type_ in self.target if type_ in machine.cheapest), key=len)
+        return min(
+            (machine.scope.cheapest[type_] for type_ in self.target if type_ in machine.scope.cheapest),
+            key=len,
+        )
+
+
+def _of(values: Mapping[str, str], types: Types) -> Iterator[str]:
+    """Those of *values* that have one of *types*."""
+    return (word for word, type_ in values.items() if type_ in types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,21 +223,13 @@ class Statements(Task):
         del machine
         return True
 
-    def _kinds(self, machine: Machine) -> dict[str, tuple[Slot, ...]]:
-        """The kinds of statements by the tokens that they may start with."""
-        kinds = dict[str, tuple[Slot, ...]]()
-        for slots in machine.declaration.statements:
-            starts = (slots[0],) if isinstance(slots[0], str) else sorted(machine.declared)
-            kinds |= dict.fromkeys(starts, slots)
-        return kinds
-
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        return machine.expects(frozenset(self._kinds(machine)))
+        return machine.expects(frozenset(machine.scope.statements))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        slots = self._kinds(machine)[token]
+        slots = machine.scope.statements[token]
         started = replace(machine, subject="" if isinstance(slots[0], str) else token)
         return started.push(*(_task(slot) for slot in slots[1:]), Declare(), self)
 
@@ -237,7 +256,7 @@ class NameSlot(Task):
         """As in `Task`."""
         if self.is_new:
             return machine.expects(taken_names=machine.taken_names)
-        return machine.expects(machine.declared)
+        return machine.expects(machine.scope.declared)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -245,7 +264,7 @@ class NameSlot(Task):
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
-        return PLACEHOLDER.format(0) if self.is_new else min(machine.declared, key=len)
+        return PLACEHOLDER.format(0) if self.is_new else min(machine.scope.declared, key=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +275,8 @@ class ValueSlot(core.Step[Machine], Task):
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        type_ = self.type or machine.names.get(machine.subject, "")
-        return machine.push(Operand(frozenset((type_,)) if type_ else frozenset(machine.cheapest)))
+        type_ = self.type or machine.scope.names.get(machine.subject, "")
+        return machine.push(Operand(frozenset((type_,)) if type_ else frozenset(machine.scope.cheapest)))
 
 
 class Declare(core.Step[Machine], Task):
@@ -266,10 +285,9 @@ class Declare(core.Step[Machine], Task):
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
         name = machine.subject
-        if not name or name in machine.names:
+        if not name or name in machine.scope.names:
             return machine
-        names = {**machine.names, name: machine.value}
-        return replace(machine, names=names, declared=machine.declared | {name}, subject="")
+        return replace(machine, scope=machine.scope.with_name(name, machine.value), subject="")
 
 
 def begin(declaration: Declaration, type_: str = "") -> TextState[Machine]:
@@ -278,7 +296,7 @@ def begin(declaration: Declaration, type_: str = "") -> TextState[Machine]:
     Raises:
         DeclarationError: no value of the type can be written.
     """
-    machine = Machine(None, declaration, dict(declaration.names))
-    if type_ and type_ not in machine.cheapest:
+    machine = Machine(None, Scope(declaration, declaration.names))
+    if type_ and type_ not in machine.scope.cheapest:
         raise DeclarationError(f"Cannot write a value of the type {type_}: there is none. Add a literal.")
     return TextState(machine.push(Operand(frozenset((type_,))) if type_ else Statements(), End()))
