@@ -26,5 +26,5 @@ SCHEMA = click.option(
     "--schema",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With --language sql: CREATE statements of the tables that queries may use.",
+    help="For SQL: CREATE statements of the tables that queries may use.",
 )

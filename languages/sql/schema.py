@@ -65,10 +65,12 @@ class Schema:
 
     Attributes:
         tables: by their tokens.
+        statements: those that create the tables.
         spellings: tables and columns by their tokens, as the schema spells them.
     """
 
     tables: Mapping[str, Table]
+    statements: tuple[str, ...] = ()
     spellings: Mapping[str, str] = field(default_factory=dict)
 
     def with_table(self, table: Table) -> Schema:
@@ -104,9 +106,10 @@ def _read(database: sqlite3.Connection, text: str) -> Schema:
     database.set_progress_handler(lambda: 1, _MOST_STEPS)
     database.executescript(text)
     database.set_authorizer(lambda *_: sqlite3.SQLITE_OK)
-    named = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'"
+    named = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'"
     tables, spellings = dict[str, Table](), dict[str, str]()
-    for (name,) in database.execute(named).fetchall():
+    found = database.execute(named).fetchall()
+    for name, _ in found:
         columns = dict[str, Type]()
         for column, declared, hidden in database.execute(
             "SELECT name, type, hidden FROM pragma_table_xinfo(?)", (name,)
@@ -115,7 +118,7 @@ def _read(database: sqlite3.Connection, text: str) -> Schema:
                 columns[_token(column, spellings)] = _type(declared)
         token = _token(name, spellings)
         tables[token] = Table(token, columns)
-    return Schema(tables, spellings)
+    return Schema(tables, tuple(statement for _, statement in found), spellings)
 
 
 def _authorize(action: int, *_: object) -> int:

@@ -1,7 +1,8 @@
 """The tables that a query needs after `FROM`, so that all names before it have a meaning.
 
-The names of columns come before the tables that have them. So each name that is read wants a table: a
-qualified one, such as `u.name`, a table called `u` with that column; a bare one exactly one table with it.
+The names of columns come before the tables that have them. So each name wants a table. A
+qualified one, such as `u.name`, wants a table called `u` with that column. A bare one wants exactly one table
+with it.
 A plan has tables for all that is wanted. A name may only be written if there is a plan with it.
 """
 
