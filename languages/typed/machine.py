@@ -1,7 +1,7 @@
 """A place of a text between two lexemes: a stack of tasks, the innermost on top.
 
 A task knows which tokens may come, and which tasks they leave. Reading is deterministic. A language defines
-its tasks and a `Machine` with what they need to know, such as the names in scope.
+its tasks, and a `Machine` that has the names in scope and all else that they need.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Checks many random queries: `python -m tests.languages.sql --cases 50000 --seed 1`.
 
-They are random walks of the parser, here and over other schemas, and queries as people write them. Others are
-beginnings of these, with a walk or with the shortest completion. SQLite has to prepare each. The parser has
-to accept those that people write. For each of them there are two mutants, one of them with an unknown name. The
-parser has to refuse a mutant that SQLite refuses, and an unknown name within that name.
+They are random walks of the parser, here and over other schemas, and queries as people write them. Others
+are beginnings of these, with a walk or with the shortest completion. SQLite has to prepare each. The parser
+has to accept those that people write. For each of them there are two mutants, one of them with an unknown
+name. The parser has to refuse a mutant that SQLite refuses, and an unknown name within that name.
 """
 
 import random
