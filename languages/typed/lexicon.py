@@ -49,15 +49,24 @@ class Lexicon:
     ignores_case: bool = False
     longest_name: int = 50
 
+    def whole_at(self, data: bytes, at: int) -> re.Match[bytes] | None:
+        """White space in *data* and a lexeme, the group 1, if the next byte cannot belong to that."""
+        return self._after_space.match(data, at)
+
     @cached_property
-    def after_space(self) -> re.Pattern[bytes]:
-        """Matches white space and the lexeme after it, which is the group 1."""
-        return re.compile(rb"[ \t\r\n]*(" + self.lexeme.pattern + rb")")
+    def _after_space(self) -> re.Pattern[bytes]:
+        lexeme = self.lexeme.pattern
+        return re.compile(rb"[ \t\r\n]*(" + lexeme + rb")")
 
     @cached_property
     def sign_beginnings(self) -> frozenset[bytes]:
         """All beginnings of signs."""
         return frozenset(sign[:size].encode() for sign in self.signs for size in range(1, len(sign) + 1))
+
+    @cached_property
+    def first_signs(self) -> frozenset[str]:
+        """The first characters of signs, and of names in quotation marks."""
+        return frozenset((*(sign[0] for sign in self.signs), *self.name_quote))
 
     def normal(self, lexeme: str) -> str:
         """The token of a *lexeme*, or of the beginning of one."""

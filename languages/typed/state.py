@@ -67,7 +67,7 @@ class TextState(Generic[M]):
         if self.partial or at + 1 == len(data):
             return at, None
         lexicon = self.lexicon
-        lexeme = lexicon.after_space.match(data, at)
+        lexeme = lexicon.whole_at(data, at)
         if lexeme is None or lexeme.end() == len(data):
             return at, None
         try:
@@ -153,18 +153,16 @@ class TextState(Generic[M]):
     def _begin(self, byte: int) -> Self | None:
         if byte in WHITESPACE:
             return self
-        state, expected, lexicon = (
-            type(self)(self.machine, bytes((byte,))),
-            self.machine.expected(),
-            self.lexicon,
-        )
-        if byte == ord(lexicon.quote):
-            return state if expected.string else None
-        if byte in DIGITS:
-            return state if expected.number or expected.integer else None
-        is_known = byte in lexicon.starts or state.partial in lexicon.sign_beginnings
-        is_quoted = state.partial == lexicon.name_quote.encode()
-        return state if (is_known or is_quoted) and state._is_viable() else None
+        first, expected = chr(byte), self.machine.expected()
+        lexicon = expected.lexicon
+        if first == lexicon.quote:
+            may_come = expected.string
+        elif byte in DIGITS:
+            may_come = expected.number or expected.integer
+        else:
+            is_start = byte in lexicon.starts or first in lexicon.first_signs
+            may_come = is_start and expected.accepts_prefix(lexicon.normal(first))
+        return type(self)(self.machine, bytes((byte,))) if may_come else None
 
     def _in_text(self, byte: int) -> Self | None:
         partial, lexicon = self.partial + bytes((byte,)), self.lexicon
@@ -221,14 +219,13 @@ class TextState(Generic[M]):
 
     def _is_viable(self) -> bool:
         """True if a lexeme may come that starts with the partial one."""
-        first = self.partial[0]
-        if first in DIGITS or first == ord(self.lexicon.quote):
+        expected = self.machine.expected()
+        lexicon, first = expected.lexicon, self.partial[0]
+        if first in DIGITS or first == ord(lexicon.quote):
             return True
-        try:
-            text = self.lexicon.normal(self.partial.decode("ascii"))
-        except UnicodeDecodeError:
-            return False
-        return self.machine.expected().accepts_prefix(text)
+        return self.partial.isascii() and expected.accepts_prefix(
+            lexicon.normal(self.partial.decode("ascii"))
+        )
 
 
 def _finished(machine: Machine, before: str) -> bytes:

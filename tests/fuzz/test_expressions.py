@@ -64,7 +64,7 @@ SAMPLES = {
         "lexeme": {"lexeme": DECLARED.lexeme.pattern.decode("ascii")},
         "token": {"token": DECLARED.token.pattern},
     },
-    "languages/typed/lexicon.py": {"b'": {"self": LEXICON}},
+    "languages/typed/lexicon.py": {"b'": {"lexeme": LEXICON.lexeme.pattern}},
     "lexing/lexer_tables.py": {"b'%s*(?:(": {"loops": rb"[^\"\\\n]", "detours": rb"[\\][^\n]"}},
     "lexing/line.py": {"b'%s*(?:[": {"marks": rb";,", "other": rb"[^\r\n;,]"}},
     "lsp_server/workspace_files.py": {"fnmatch": {"name": "*a*?[a-z]*b*"}},
