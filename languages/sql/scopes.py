@@ -6,6 +6,7 @@ With an aggregate or `GROUP BY`, only grouped columns may stand outside of aggre
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -177,9 +178,10 @@ class Environment:
         frame, known = self.frame, dict[str, set[Type]]()
         if frame.clause is Clause.ITEMS:
             for sources in self._possible_sources():
+                counts = Counter(column for source in sources for column in source.table.columns)
                 for source in sources:
                     for column, type_ in source.table.columns.items():
-                        if len(owners(sources, Reference("", column))) == 1:
+                        if counts[column] == 1:
                             known.setdefault(column, set()).add(type_)
         tables = self.schema.tables.values() if frame.clause is Clause.ITEMS else self._tables()
         found = dict[str, Types]()

@@ -81,16 +81,12 @@ def plan(schema: Schema, sources: Sources, wanted: Wanted) -> Sources | None:
     if not fits(sources, wanted):
         return None
     bare = tuple(pair for pair in wanted if not pair[0].qualifier)
-    tables = _covering(schema, bare)
     covered = sum(_cover(source.table, bare) or 0 for source in sources)
     groups = [
-        [(cover, Source(name, table)) for cover, table in tables if _may_be(schema, name, table, wanted)]
+        _options(schema, name, tuple(pair for pair in wanted if pair[0].qualifier == name), bare)
         for name in sorted(lacking(sources, wanted))
     ]
-    others = [(cover, Source(table.name, table)) for cover, table in tables if cover]
-    return _Search([_distinct(group) for group in groups], _distinct(others), (1 << len(bare)) - 1).found(
-        0, covered
-    )
+    return _Search(groups, _options(schema, "", (), bare), (1 << len(bare)) - 1).found(0, covered)
 
 
 def _cover(table: Table, bare: Wanted) -> int | None:
@@ -106,24 +102,19 @@ def _cover(table: Table, bare: Wanted) -> int | None:
 
 
 @lru_cache(_MOST_KEPT)
-def _covering(schema: Schema, bare: Wanted) -> list[tuple[int, Table]]:
-    """The tables that may come beside *bare* columns, each with those that it has; the best ones first."""
-    covers = ((_cover(table, bare), table) for table in schema.tables.values())
-    found = [(cover, table) for cover, table in covers if cover is not None]
-    return sorted(found, key=lambda pair: (-pair[0].bit_count(), len(pair[1].name), pair[1].name))
+def _options(schema: Schema, name: str, own: Wanted, bare: Wanted) -> list[tuple[int, Source]]:
+    """The tables that may be called *name*, or keep theirs, each with the *bare* columns that it has.
 
-
-def _may_be(schema: Schema, name: str, table: Table, wanted: Wanted) -> bool:
-    """True if *table* may be called *name*, and has all columns that are wanted of that table."""
-    if name in schema.tables and name != table.name:
-        return False
-    own = tuple(pair for pair in wanted if pair[0].qualifier == name)
-    return fits((Source(name, table),), own)
-
-
-def _distinct(options: list[tuple[int, Source]]) -> list[tuple[int, Source]]:
-    """The first of the *options* with the same columns."""
-    return [*{cover: (cover, source) for cover, source in reversed(options)}.values()][::-1]
+    They have all columns that are wanted of that name, which are *own*. The best ones come first. Of those
+    with the same columns there is one.
+    """
+    tables = [schema.tables[name]] if name in schema.tables else schema.tables.values()
+    found = dict[int, Source]()
+    for table in sorted(tables, key=lambda table: (len(table.name), table.name)):
+        source, cover = Source(name or table.name, table), _cover(table, bare)
+        if cover is not None and (cover or name) and fits((source,), own):
+            found.setdefault(cover, source)
+    return sorted(found.items(), key=lambda option: -option[0].bit_count())
 
 
 @dataclass(frozen=True, slots=True)
