@@ -11,7 +11,7 @@ Write one SELECT query in SQLite's dialect. End it with a semicolon.
 - Names of tables in the query have at most three characters, such as u or t1. Join with JOIN ... ON.
 - Compare numbers with numbers and texts with texts. Dates are texts.
 - Columns beside an aggregate stand in GROUP BY.
-- Queries within queries stand in WITH, IN (...), EXISTS (...), or in brackets as one value; not in FROM.
+- Queries within queries stand in WITH, IN (...), EXISTS (...), FROM (...), or in brackets as one value.
 - There are no comments, no UNION and no window functions.
 """
 

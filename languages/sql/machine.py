@@ -63,12 +63,14 @@ class Purpose:
         is_single: True if it has one column.
         is_named: True if each column has a name of its own, as the query becomes a table.
         may_be_star: True if `*` may stand for all columns.
+        is_table: True if it stands in `FROM`.
     """
 
     types: Types
     is_single: bool = False
     is_named: bool = False
     may_be_star: bool = False
+    is_table: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ class Machine(core.Machine):
     def taken_names(self) -> frozenset[str]:
         """As in the core."""
         environment = self.environment
-        outputs = environment.frame.result_names if environment.frames else frozenset[str]()
-        return environment.taken_names | outputs
+        names = (frame.result_names | frame.bare.keys() for frame in environment.frames[-2:])
+        return environment.taken_names.union(*names)
 
     def spelled(self, token: str) -> str:
         """As in the core: keywords in capitals, names as in the schema."""

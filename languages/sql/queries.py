@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from fimlsp.languages.sql.clauses import LIMIT, ORDER, WHERE, Group
 from fimlsp.languages.sql.expressions import Operand
 from fimlsp.languages.sql.lexemes import ExpectedTokens
 from fimlsp.languages.sql.machine import Choice, Machine, Purpose, Sign, Step, Task
 from fimlsp.languages.sql.schema import ANY, Table
-from fimlsp.languages.sql.scopes import Clause, Output
+from fimlsp.languages.sql.scopes import Clause, Environment, Output
 from fimlsp.languages.sql.sources import STAR
 from fimlsp.languages.sql.values import BOOLEAN
 from fimlsp.languages.typed.lexicon import PLACEHOLDER
@@ -74,11 +75,11 @@ class TableToDefine(Task):
 
 @dataclass(frozen=True, slots=True)
 class EnterQuery(Step):
-    """The start of a query."""
+    """The start of a query that becomes a table."""
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.with_environment(machine.environment.entered())
+        return machine.with_environment(machine.environment.entered(is_table=True)).with_weight(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,14 @@ class DefineTable(Step):
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        environment = machine.environment
-        columns = {name: next(iter(types)) for name, types in environment.frame.results.items()}
-        return machine.with_environment(environment.left().with_table(Table(self.name, columns)))
+        around, table = _as_table(machine, self.name)
+        return machine.with_environment(around.with_table(table))
+
+
+def _as_table(machine: Machine, name: str) -> tuple[Environment, Table]:
+    """The scope around the query at its end, and the query as a table called *name*."""
+    results = machine.environment.frame.results.items()
+    return machine.environment.left(), Table(name, {column: next(iter(types)) for column, types in results})
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +172,10 @@ class AfterItem(Task):
         """True if the column has all the name that it needs."""
         if self.is_noted or not self.purpose.is_named or machine.value is None:
             return True
-        name = machine.value.name
-        return bool(name) and name not in machine.environment.frame.result_names
+        environment, name = machine.environment, machine.value.name
+        if not name or name in environment.frame.result_names:
+            return False
+        return not self.purpose.is_table or environment.may_output(name, machine.value.types)
 
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
@@ -209,8 +217,14 @@ class OutputName(Task):
 
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        names = machine.environment.frame.result_names if self.purpose.is_named else frozenset[str]()
-        return ExpectedTokens(taken_names=names)
+        environment = machine.environment
+        if not self.purpose.is_named:
+            return ExpectedTokens(taken_names=frozenset())
+        names = {*environment.frame.result_names}
+        if self.purpose.is_table and machine.value is not None:
+            wanted, types = environment.frames[-2].bare, machine.value.types
+            names.update(name for name in wanted if not environment.may_output(name, types))
+        return ExpectedTokens(taken_names=frozenset(names))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
@@ -233,10 +247,16 @@ class TableName(Task):
 
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        return ExpectedTokens(machine.environment.possible_tables)
+        environment = machine.environment
+        return ExpectedTokens(
+            environment.possible_tables | ({"("} if environment.may_derive else frozenset())
+        )
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
+        if token == "(":
+            tasks = machine.query(Purpose(ANY, is_named=True, is_table=True))
+            return machine.push(Sign("select"), EnterQuery(), *tasks, LeaveTable())
         return machine.push(AfterTable(machine.environment.schema.tables[token]))
 
     def finish(self, machine: Machine) -> str:
@@ -244,19 +264,31 @@ class TableName(Task):
         plan = machine.environment.frame.plan
         if plan:
             return f"{plan[0].table.name} {plan[0].name}".removesuffix(f" {plan[0].table.name}")
-        return min(machine.environment.possible_tables, key=lambda name: (len(name), name))
+        tables = machine.environment.possible_tables
+        return min(tables, key=lambda name: (len(name), name), default="(")
+
+
+class LeaveTable(Step):
+    """The end of a query in `FROM`."""
+
+    size: ClassVar[int] = 8
+
+    def instant(self, machine: Machine) -> Machine:
+        """As in `Task`."""
+        around, table = _as_table(machine, "")
+        return machine.with_environment(around).with_weight(0).push(Sign(")"), AfterTable(table))
 
 
 @dataclass(frozen=True, slots=True)
 class AfterTable(Task):
-    """After a table: its name in this query, if it gets one; *is_needed*: True after `AS`."""
+    """After a table: its name in this query, if it gets one; *has_as*: True after `AS`."""
 
     table: Table
-    is_needed: bool = False
+    has_as: bool = False
 
     def may_end(self, machine: Machine) -> bool:
         """As in `Task`."""
-        return not self.is_needed and self._added(machine, self.table.name) is not None
+        return bool(self.table.name) and not self.has_as and self._added(machine, self.table.name) is not None
 
     def leave(self, machine: Machine) -> Machine:
         """As in `Task`."""
@@ -273,13 +305,13 @@ class AfterTable(Task):
         """As in `Task`."""
         environment = machine.environment
         aliases, may_be_new = environment.aliases(self.table), environment.may_be_renamed(self.table)
-        words = aliases | ({"as"} if not self.is_needed and (aliases or may_be_new) else set())
+        words = aliases | ({"as"} if not self.has_as and (aliases or may_be_new) else set())
         return ExpectedTokens(words, taken_names=environment.taken_names if may_be_new else None)
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         if token == "as":
-            return machine.push(replace(self, is_needed=True))
+            return machine.push(replace(self, has_as=True))
         added = self._added(machine, token)
         assert added is not None, token
         return added
@@ -315,7 +347,7 @@ class AfterSource(Task):
 
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
-        has_more = bool(machine.environment.possible_tables)
+        has_more = bool(TableName().expected(machine).words)
         return ExpectedTokens(frozenset((",", "join", "inner", "left", "cross") if has_more else ()))
 
     def take(self, machine: Machine, token: str) -> Machine:

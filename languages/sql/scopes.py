@@ -28,6 +28,7 @@ from fimlsp.languages.sql.sources import (
 Columns = Mapping[str, Types]
 """Names of columns, each with its possible types."""
 
+_ORDER = tuple(Type)
 _NEW = "?"
 """Stands for any new name of a table."""
 
@@ -72,6 +73,7 @@ class Frame:
         has_star: True if all columns are selected.
         group: the grouped columns, with the names of their tables; None without `GROUP BY`.
         outputs: the columns of the result so far.
+        is_table: True if it becomes a table. Then it does not see the queries around it.
     """
 
     clause: Clause = Clause.ITEMS
@@ -85,11 +87,17 @@ class Frame:
     has_star: bool = False
     group: frozenset[Reference] | None = None
     outputs: tuple[Output, ...] = ()
+    is_table: bool = False
 
     @property
     def is_open(self) -> bool:
         """True if tables may still come."""
         return self.clause in (Clause.ITEMS, Clause.ON)
+
+    @property
+    def bare(self) -> Columns:
+        """The wanted columns without the name of a table."""
+        return {reference.column: types for reference, types in self.wanted if not reference.qualifier}
 
     @property
     def names(self) -> frozenset[str]:
@@ -158,9 +166,9 @@ class Environment:
         frames[at] = frame
         return Environment(self.schema, tuple(frames))
 
-    def entered(self) -> Environment:
-        """In a new query."""
-        return Environment(self.schema, (*self.frames, Frame()))
+    def entered(self, *, is_table: bool = False) -> Environment:
+        """In a new query; *is_table*: one that becomes a table."""
+        return Environment(self.schema, (*self.frames, Frame(is_table=is_table)))
 
     def with_table(self, table: Table) -> Environment:
         """With another table that queries may use."""
@@ -247,7 +255,7 @@ class Environment:
             frame = self.frames[at]
             if qualifier in frame.names:
                 return at if at == top or self._sees_around else None
-            if frame.is_open:  # a table that is still to come could have that name
+            if frame.is_open or frame.is_table:  # a table that is still to come could have that name
                 return None
         return None
 
@@ -324,6 +332,20 @@ class Environment:
     def may_be_renamed(self, table: Table) -> bool:
         """True if *table* may have a new name."""
         return self.with_source(_NEW, table) is not None
+
+    def may_output(self, name: str, types: Types) -> bool:
+        """True if a column *name* of *types* may come, in a query that becomes a table of the one around."""
+        around = self.frames[-2]
+        columns = {output.name: output.types for output in self.frame.outputs} | {name: types}
+        if any(not types <= around.bare.get(column, ANY) for column, types in columns.items()):
+            return False
+        table = Table("", {column: min(types, key=_ORDER.index) for column, types in columns.items()})
+        return self.left().may_be_renamed(table)
+
+    @property
+    def may_derive(self) -> bool:
+        """True if a query may become one of the tables."""
+        return self.may_be_renamed(Table("", {}))
 
     @cached_property
     def possible_tables(self) -> frozenset[str]:

@@ -115,6 +115,10 @@ REFUSED = [
     "WITH r AS (SELECT id + 1 ^FROM customers)",
     "WITH r AS (SELECT id AS n FROM customers) SELECT city FROM r^;",
     'SELECT "unit p^lace" FROM "order"',
+    "SELECT name FROM customers, (SELECT name ^FROM products) p",
+    "SELECT name FROM (SELECT id AS name^ FROM customers)",
+    "SELECT name FROM customers c, (SELECT o.id FROM orders o WHERE c^.id = 1) x",
+    "SELECT name FROM (SELECT name FROM customers)^;",
     "SELECT name FROM customers; ^SELECT",
     "SELECT key^word FROM notes",
     "SELECT name = NULL^ FROM customers",
@@ -146,6 +150,9 @@ ACCEPTED = [
     "SELECT CAST(total AS REAL) / 2 FROM totals WHERE total IS NOT NULL",
     "SELECT count(*) AS count FROM customers ORDER BY count",
     "SELECT key, note FROM notes",
+    "SELECT d.name FROM (SELECT name, id AS i FROM customers WHERE id > 1) d, (SELECT note FROM notes) e",
+    "SELECT name FROM customers JOIN (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id) "
+    "AS t ON t.customer_id = id WHERE n > 1",
     "SELECT name\n\tFROM customers",
     "SELECT 'it''s; --' || name FROM products WHERE name IN ('a', 'b') AND name NOT LIKE '%é'",
 ]

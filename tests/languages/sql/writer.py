@@ -29,7 +29,20 @@ class Writer:
                 columns[f"c{number}" if text[-1] != column else column] = type_
             defined = f"WITH {name} AS (SELECT {', '.join(text)} FROM {table}) "
             self._tables[name] = columns
-        return defined + self._select(2) + self._rng.choice(("", "", ";"))
+        main = self._derived() if self._rng.random() < 0.1 else self._select(2)
+        return defined + main + self._rng.choice(("", "", ";"))
+
+    def _derived(self):
+        """A query with another one in `FROM`."""
+        rng = self._rng
+        table = rng.choice([*self._tables])
+        names = self._columns([(table, table)], is_qualified=True)
+        column = rng.choice([*names])
+        where = f" WHERE {self._comparison(names)}" if rng.random() < 0.5 else ""
+        inner = f"SELECT {column}, count(*) AS n FROM {table}{where} GROUP BY {column}"
+        items = rng.choice(("count(*)", "*", "1", f"d.{column.split('.')[1]}"))
+        rest = rng.choice(("", " WHERE n > 1", f" WHERE d.n < 3 AND {column.split('.')[1]} IS NOT NULL"))
+        return f"SELECT {items} FROM ({inner}) {rng.choice(('', 'AS '))}d{rest}"
 
     def _select(self, depth):
         rng = self._rng
