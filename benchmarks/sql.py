@@ -1,7 +1,7 @@
 """Measures the cost of holding a model to a schema: `python benchmarks/sql.py`.
 
-For schemas of some sizes, whose tables share names of columns, beginnings of queries are read, and the next
-tokens and the shortest completion are computed. Times are CPU times, medians over schemas.
+Beginnings of queries are read, and their next tokens and shortest completions computed. The schemas have some
+sizes, and their tables share names of columns. Times are CPU times, medians over schemas.
 """
 
 from __future__ import annotations
