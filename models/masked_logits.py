@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from fimlsp.models.errors import ModelError
@@ -129,23 +128,3 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase, stops: Sequence[int] = ())
     ends = {*stops, *([] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id])}
     texts = read_vocabulary(copy, ends | set(tokenizer.all_special_ids)).token_bytes
     return Vocabulary(texts, ends)
-
-
-def fill_bitmask(
-    bitmask: torch.Tensor | NDArray[np.generic], row: int, state: State, vocabulary: Vocabulary
-) -> None:
-    """Write the mask of *state* into a *row* of a bitmask, whose words have 32 bits as engines allocate them.
-
-    A bitmask of torch must be on the CPU.
-
-    Raises:
-        ValueError: the rows have fewer words than the vocabulary needs.
-    """
-    words = bitmask[row] if isinstance(bitmask, np.ndarray) else bitmask[row].numpy()
-    mask = state.mask(vocabulary)
-    if words.shape[-1] < len(mask) or words.dtype.itemsize != mask.dtype.itemsize:
-        raise ValueError(
-            f"Cannot write {len(mask)} words of 32 bits into a row of {words.shape[-1]} of {words.dtype}."
-        )
-    words[: len(mask)] = mask.view(words.dtype)
-    words[len(mask) :] = 0
