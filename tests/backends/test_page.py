@@ -27,7 +27,7 @@ def test_a_program_runs(program, capsys):
     assert capsys.readouterr().out.startswith(("{'x-fimlsp': {'kind': 'language'", "hel True [101, 108"))
 
 
-@pytest.mark.parametrize("program", filter(needs_a_server, PROGRAMS))
+@pytest.mark.parametrize("program", [each for each in PROGRAMS if needs_a_server(each)])
 def test_a_program_for_a_server_names_what_exists(program):
     imports = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.ImportFrom)]
     names = [alias.name for node in imports if node.module == "fimlsp" for alias in node.names]
