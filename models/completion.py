@@ -210,7 +210,7 @@ def generate(
     The model reads *written* without fill-in-the-middle markers, after *context* and *instructions*, which
     are no part of the text. With nothing on the right of *start*, the text is valid as a whole. *on_text*
     gets each piece as soon as it is written. Nothing is taken back, and the pieces together are the text of
-    the result; with beams or aligned draws, all of it arrives at the end. Law: with `settings.steer` the
+    the result. With beams or aligned draws, all of it arrives at the end. Law: with `settings.steer` the
     result is complete unless it was cancelled.
 
     Args:

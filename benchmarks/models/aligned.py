@@ -132,7 +132,7 @@ class Tree:
 
 @dataclass
 class Measured:
-    """The distances after each number of draws, and what exact draws cost."""
+    """The distances after each number of draws, and the costs of exact draws."""
 
     case: str
     texts: int

@@ -7,9 +7,8 @@ allowed token and 0 for a refused one. Each draw reads the tokens after its pref
 bounds of these, up to the first token (ASAp: Park et al. 2024, arXiv 2405.21047).
 
 *Adaptive* draws go by the bounds known so far, and later ones come closer to that distribution. *Exact* draws
-have it from the first on: where a prefix turns out to have a lower bound than it was drawn with, the text is
-given up with the probability of the difference, and another one begun (adaptive rejection sampling, as by
-Parys et al. 2025).
+have it from the first on. A prefix may turn out to have a lower bound than it was drawn with. Then the text
+is given up in proportion, and another one begun: adaptive rejection sampling, as by Parys et al. 2025.
 """
 
 from __future__ import annotations
@@ -52,7 +51,8 @@ class Future:
     @property
     def weights(self) -> NDArray[np.float64]:
         """In these proportions the candidates are drawn next."""
-        return self._shares * self._bounds
+        weights: NDArray[np.float64] = self._shares * self._bounds
+        return weights
 
     @property
     def bound(self) -> float:

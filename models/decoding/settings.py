@@ -53,10 +53,9 @@ class DecodeSettings:
             the order of the draws. Equal, empty and incomplete ones are included. A share of them is then an
             unbiased estimate, as pass@k needs it (Chen et al. 2021).
         aligned: with independent draws, the distribution to draw from. "no": each token is drawn among those
-            that are allowed. "adaptively" and "exactly": whole texts are drawn as the model would write them
-            if all others were thrown away, by the futures that earlier draws of the same call have found
-            (see `aligned.py`). The former comes closer with each draw. The latter may begin a text several
-            times, and returns fewer middles if that does not suffice.
+            that are allowed. "exactly": whole texts are drawn, as if the model wrote on its own and all
+            refused texts were thrown away. A text may be begun several times, and there are fewer middles if
+            that does not suffice. "adaptively": each draw of a call comes closer to that distribution.
         least_total: decoding stops if the sum of the log-probabilities (nats) falls below it.
         preference: prefers some of the likeliest candidates to others, for reasons of its own.
         follows: the text after the middle in its line. With the rule "first", a complete middle ends where

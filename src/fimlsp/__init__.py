@@ -9,7 +9,7 @@ import os
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
-    from fimlsp.backends.constraints import fill_in_middle as fill_in_middle
+    from fimlsp.languages.between import fill_in_middle as fill_in_middle
     from fimlsp.languages.custom import choice as choice
     from fimlsp.languages.custom import gbnf as gbnf
     from fimlsp.languages.custom import json_schema as json_schema
@@ -64,7 +64,7 @@ _ORIGINS = {
     "complete_many": ("fimlsp.models.completion", "complete_many"),
     "fill_bitmask": ("fimlsp.models.bitmasks", "fill_bitmask"),
     "gbnf": ("fimlsp.languages.custom", "gbnf"),
-    "fill_in_middle": ("fimlsp.backends.constraints", "fill_in_middle"),
+    "fill_in_middle": ("fimlsp.languages.between", "fill_in_middle"),
     "generate": ("fimlsp.models.completion", "generate"),
     "generate_many": ("fimlsp.models.completion", "generate_many"),
     "json": ("fimlsp.languages.json", "json"),

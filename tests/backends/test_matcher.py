@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from fimlsp import Engine, Vocabulary, json_schema
-from fimlsp.backends.constraints import MOST_LANGUAGES, Constraints, fill_in_middle
+from fimlsp import Engine, Vocabulary, fill_in_middle, json_schema
+from fimlsp.backends.constraints import MOST_LANGUAGES, Constraints
 
 END = 257
 """The stop token of the vocabulary."""

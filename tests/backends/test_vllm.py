@@ -10,8 +10,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from fimlsp import Engine, python, vocabulary_of
-from fimlsp.backends.constraints import fill_in_middle
+from fimlsp import Engine, fill_in_middle, python, vocabulary_of
 
 from ..models.tiny_checkpoints import STARCODER, byte_tokenizer
 from .engine_modules import FOLDER, Engines

@@ -1,1 +1,1 @@
-"""Constraints for inference engines: what a request asks for, and the masks that follow from it."""
+"""Constraints of requests to inference engines, and their masks."""

@@ -1,9 +1,4 @@
-"""What a request asks for: a language by its name or its text, alone or between two other texts.
-
-Inference engines hand on a text and its kind. They have no kind for a text between two others, so that
-travels as a JSON Schema with a keyword of ours (`fill_in_middle`). Every engine takes such a schema; one
-without this backend writes the constant in it, which says so.
-"""
+"""The constraint that a request to an inference engine asks for, by a text and its kind."""
 
 from __future__ import annotations
 
@@ -11,47 +6,18 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from fimlsp.backends.matcher import ENGINE, Matcher
 from fimlsp.languages import language_named
+from fimlsp.languages.between import MARK, Kind
 from fimlsp.languages.custom import choice, gbnf, json_schema, load_grammar, regular
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
-Kind = Literal["language", "lark", "gbnf", "grammar", "regex", "choice", "json"]
-"""A way to name a language.
-
-| kind | text |
-|---|---|
-| language | the name of a language of fimlsp, such as `python` |
-| lark | a grammar of Lark, whose files start with the rule `start` |
-| gbnf | a grammar in GBNF, from its rule `root` on |
-| grammar | one of both: `::=` is in every grammar of GBNF, and in hardly one of Lark |
-| regex | an expression of Python's `re`, which matches the whole text |
-| choice | a list of texts, in JSON |
-| json | a JSON Schema |
-"""
-
-MARK = "x-fimlsp"
-"""The keyword of a schema that stands for a constraint of fimlsp."""
-
 MOST_LANGUAGES = 32
 """Languages whose tables are kept."""
-
-
-def fill_in_middle(left: str, right: str, text: str = "python", *, kind: Kind = "language") -> dict[str, Any]:
-    """A JSON Schema that asks for the texts between *left* and *right* in a language, for any engine.
-
-    The prompt is yours: it has the markers of the model. With an empty *right*, a text goes on from left to
-    right. With both empty, the request is one for a whole text of the language. Code in a *language* that is
-    broken elsewhere is read as the nearest valid file.
-    """
-    return {
-        MARK: {"kind": kind, "text": text, "left": left, "right": right},
-        "const": "Cannot fill in: this server runs without the backend of fimlsp.",
-    }
 
 
 class Constraints:

@@ -16,8 +16,9 @@ from sglang.srt.constrained.base_grammar_backend import (
 )
 from sglang.srt.server_args import add_grammar_backend_choices
 
-from fimlsp.backends.constraints import Constraints, Kind
+from fimlsp.backends.constraints import Constraints
 from fimlsp.backends.matcher import Matcher
+from fimlsp.languages.between import Kind
 from fimlsp.models.bitmasks import allocate_bitmask, apply_bitmask
 from fimlsp.models.masked_logits import vocabulary_of
 

@@ -14,8 +14,9 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
-from fimlsp.backends.constraints import Constraints, Kind
+from fimlsp.backends.constraints import Constraints
 from fimlsp.backends.matcher import Matcher
+from fimlsp.languages.between import Kind
 from fimlsp.models.bitmasks import allocate_bitmask
 from fimlsp.models.masked_logits import vocabulary_of
 
