@@ -32,7 +32,7 @@ class Constraints:
         self._engines = OrderedDict[tuple[Kind, str], Engine]()
 
     def matcher(self, kind: Kind, text: str, stops: Collection[int] = ()) -> Matcher:
-        """The constraint of a request for the language of this *kind* and *text*; *stops* also end the text.
+        """The constraint of a request for the language of this *kind* and *text*; *stops* end the text.
 
         Raises:
             ValueError: there is no such language, or no text of it between the two texts of the request.

@@ -30,7 +30,8 @@ class Matcher:
     """The state of a text after each of its tokens.
 
     States are immutable, so going back is dropping the last ones, and a copy shares all of them. *stops* are
-    the tokens that end this text, beside those of the vocabulary.
+    the tokens with which the engine ends this text; without any, those of the vocabulary. Other stops of the
+    vocabulary are refused, as the engine would write on after them.
 
     Law: after `accept` of a token that `fill` allowed, the text can still be completed. After a stop token it
     is complete.
@@ -38,7 +39,8 @@ class Matcher:
 
     def __init__(self, start: State, vocabulary: Vocabulary, stops: Collection[int] = ()) -> None:
         self.vocabulary = vocabulary
-        self.stops = frozenset(stop for stop in stops if 0 <= stop < len(vocabulary)) | vocabulary.stops
+        own = frozenset(stop for stop in stops if 0 <= stop < len(vocabulary))
+        self.stops = own or vocabulary.stops
         self._states: list[State | None] = [start]
 
     def copy(self) -> Matcher:
@@ -58,7 +60,7 @@ class Matcher:
         if state is None or not 0 <= token < len(self.vocabulary):
             return False
         with ENGINE:
-            following = None if token in self.stops else self._after(state, token)
+            following = self._after(state, token)
             if following is None and not (token in self.stops and self._allows(state, token)):
                 return False
         self._states.append(following)
@@ -107,7 +109,7 @@ class Matcher:
 
     def _after(self, state: State, token: int) -> State | None:
         text = self.vocabulary.token_bytes[token]
-        return None if text is None else state.feed(text)
+        return None if text is None or token in self.stops | self.vocabulary.stops else state.feed(text)
 
     def _allows(self, state: State, token: int) -> bool:
         return bool(self._mask(state)[token // WORD_BITS] >> np.uint32(token % WORD_BITS) & 1)
@@ -120,19 +122,19 @@ class Matcher:
         words = np.zeros(self.vocabulary.n_words, np.uint32)
         if state is not None:
             words = state.mask(self.vocabulary)
-            self._set_stops(words, allowed=state.complete)
+            _set_bits(words, self.vocabulary.stops | self.stops, value=False)
+            _set_bits(words, self.stops, value=state.complete)
         if not words.any():
             if state is not None:
                 log.warning("The vocabulary has no token that continues a text, which ends incomplete.")
-            self._set_stops(words, allowed=True)
+            _set_bits(words, self.stops, value=True)
         return words
 
-    def _set_stops(self, words: Bitmask, *, allowed: bool) -> None:
-        for stop in self.stops:
-            bit = np.uint32(1 << stop % WORD_BITS)
-            words[stop // WORD_BITS] = (
-                words[stop // WORD_BITS] | bit if allowed else words[stop // WORD_BITS] & ~bit
-            )
+
+def _set_bits(words: Bitmask, tokens: Collection[int], *, value: bool) -> None:
+    for token in tokens:
+        word, bit = token // WORD_BITS, np.uint32(1 << token % WORD_BITS)
+        words[word] = words[word] | bit if value else words[word] & ~bit
 
 
 @cache

@@ -115,9 +115,10 @@ class FimlspGrammar(BaseGrammarObject):
 class FimlspBackend(BaseGrammarBackend):
     """The constraints of one engine of SGLang."""
 
-    def __init__(self, constraints: Constraints) -> None:
+    def __init__(self, constraints: Constraints, ends: frozenset[int]) -> None:
         super().__init__()
         self._constraints = constraints
+        self._ends = ends
 
     def dispatch_json(self, key_string: str) -> BaseGrammarObject:
         """The constraint of a JSON Schema, of any JSON, or of a request made by `fill_in_middle`."""
@@ -137,7 +138,7 @@ class FimlspBackend(BaseGrammarBackend):
 
     def _grammar(self, kind: Kind, text: str) -> BaseGrammarObject:
         try:
-            return FimlspGrammar(self._constraints.matcher(kind, text))
+            return FimlspGrammar(self._constraints.matcher(kind, text, self._ends))
         except ValueError as error:
             return InvalidGrammarObject(str(error))
 
@@ -148,10 +149,11 @@ def create(
     vocab_size: int,  # noqa: ARG001 - by SGLang's registry
     eos_token_ids: set[int] | None = None,
 ) -> FimlspBackend:
-    """The backend for the model of *tokenizer*."""
-    vocabulary = vocabulary_of(tokenizer, sorted(eos_token_ids or ()))
+    """The backend for the model of *tokenizer*, with the ends at which SGLang stops."""
+    further = getattr(tokenizer, "additional_stop_token_ids", None) or ()
+    ends = frozenset({*(eos_token_ids or ()), *further, tokenizer.eos_token_id} - {None})
     compact = server_args.constrained_json_disable_any_whitespace
-    return FimlspBackend(Constraints(vocabulary, compact=compact))
+    return FimlspBackend(Constraints(vocabulary_of(tokenizer, sorted(ends)), compact=compact), ends)
 
 
 def register() -> None:
