@@ -116,7 +116,7 @@ class _Around:
         expected = [ExpectedTextTokens(model.vocabulary, self.left, unread, texts) for texts in self.expected]
         network = network_at(model, read, self.right, self.elsewhere, expected)
         state, settings = _healed(unread, start, settings)
-        if settings.candidates == settings.beams == 1:
+        if settings.candidates == settings.beams == 1 and settings.aligned == "no":
             return (decode_middle(network, prompt, state, settings, should_stop),)
         return decode_many(network, prompt, state, settings, should_stop)
 
@@ -210,8 +210,8 @@ def generate(
     The model reads *written* without fill-in-the-middle markers, after *context* and *instructions*, which
     are no part of the text. With nothing on the right of *start*, the text is valid as a whole. *on_text*
     gets each piece as soon as it is written. Nothing is taken back, and the pieces together are the text of
-    the result; with beams, all of it arrives at the end. Law: with `settings.steer` the result is complete
-    unless it was cancelled.
+    the result. With beams or aligned draws, all of it arrives at the end. Law: with `settings.steer` the
+    result is complete unless it was cancelled.
 
     Args:
         model: the model that writes.
@@ -242,7 +242,7 @@ def generate(
         if len(reported) > before:
             on_text(reported[before:])
 
-    if settings.beams > 1:
+    if settings.beams > 1 or settings.aligned != "no":
         (result,) = decode_many(network, prompt, state, settings, should_stop)
     else:
         decoding = Decoding.begin(network, prompt, state, settings)

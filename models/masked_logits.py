@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from fimlsp.models.checkpoints.checkpoint_files import end_tokens
+from fimlsp.models.checkpoints.hub import find_folder
+from fimlsp.models.decoding.loop import REFUSALS_BEFORE_MASK
 from fimlsp.models.errors import ModelError
+from fimlsp.models.prompts.fim_format import NoMarkersError, find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 from fimlsp.quotient.states.protocol import State
@@ -26,16 +31,34 @@ class MaskedLogits:
 
     Give a new one to each call of `generate`, in `logits_processor`. Batches, beams and sampling work as
     without it. *starts* are the first states, one for each prompt of the batch, or one for all. The prompt
-    may be a fill-in-the-middle prompt or the text on the left: the first call records where it ends.
+    may be a fill-in-the-middle prompt or the text on the left: the first call records it.
+
+    With *greedy* only the likeliest allowed token of each row is kept. It is found by trying tokens in their
+    order, and a mask is made only after 24 refusals. Greedy decoding gives the same text, and costs less
+    where masks are dear.
 
     Law: a text that was generated up to a stop token is complete; a text that ends at a limit of tokens can
     be completed, by `rest_of`.
+
+    Raises:
+        ModelError: there is no start, or one of them is None, as no text connects the two sides.
     """
 
-    def __init__(self, vocabulary: Vocabulary, starts: State | Sequence[State]) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, starts: State | Sequence[State], *, greedy: bool = False
+    ) -> None:
         self.vocabulary = vocabulary
         self.starts: Sequence[State] = starts if isinstance(starts, Sequence) else (starts,)
-        self._prompt_length: int | None = None
+        self.greedy = greedy
+        if not self.starts:
+            raise ModelError("Cannot mask without a start. Give the first state of each prompt.")
+        missing = next((number for number, start in enumerate(self.starts) if start is None), None)
+        if missing is not None:
+            raise ModelError(
+                f"Cannot mask: the start of prompt {missing} is None, as no text connects its two sides. "
+                "Leave this prompt out, or change its sides."
+            )
+        self._prompts: torch.Tensor | None = None
         self._states: dict[tuple[int, _TokenIds], State | None] = {}
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
@@ -44,34 +67,82 @@ class MaskedLogits:
         After a stop token only stop tokens are allowed.
 
         Raises:
-            ModelError: no token of the vocabulary is allowed, or the prompts are not those of `starts`.
+            ModelError: no token of the vocabulary is allowed, the prompts are not those of `starts`, or they
+                are others than in the first call.
         """
-        if self._prompt_length is None:
-            self._prompt_length = input_ids.shape[1]
-        states = self._states_after(input_ids)
-        allowed = np.zeros(tuple(scores.shape), np.bool_)
-        width = min(scores.shape[1], len(self.vocabulary))
-        for row, state in enumerate(states):
-            if state is None:
-                allowed[row, sorted(self.vocabulary.stops)] = True
-                continue
-            tokens = self.vocabulary.tokens(state.allowed_texts(self.vocabulary), complete=state.complete)
-            if not tokens[:width].any():
-                raise ModelError(
-                    "Cannot continue the text: the vocabulary has no allowed token. Use another model."
-                )
-            allowed[row, :width] = tokens[:width]
         import torch
 
+        self._check_prompts(input_ids)
+        allowed = np.zeros(tuple(scores.shape), np.bool_)
+        for row, (prompt, written) in enumerate(self._read(input_ids)):
+            state = self._states[prompt, written]
+            best = self._likeliest(state, scores[row]) if self.greedy and state is not None else None
+            if best is None:
+                tokens = self._allowed(state)[: scores.shape[1]]
+                allowed[row, : len(tokens)] = tokens
+            else:
+                token, following = best
+                allowed[row, token] = True
+                self._states[prompt, (*written, token)] = following
         refused = torch.from_numpy(~allowed).to(scores.device)
         return cast("torch.FloatTensor", scores.masked_fill(refused, float("-inf")))
+
+    def _allowed(self, state: State | None) -> NDArray[np.bool_]:
+        """For each token of the vocabulary, True if it is allowed after *state*."""
+        vocabulary = self.vocabulary
+        if state is None:
+            tokens = np.zeros(len(vocabulary), np.bool_)
+            tokens[list(vocabulary.stops)] = True
+            return tokens
+        tokens = vocabulary.tokens(state.allowed_texts(vocabulary), complete=state.complete)[
+            : len(vocabulary)
+        ]
+        if not tokens.any():
+            raise ModelError(
+                "Cannot continue the text: the vocabulary has no allowed token. Use another model."
+            )
+        return tokens
+
+    def _likeliest(self, state: State, scores: torch.Tensor) -> tuple[int, State | None] | None:
+        """The likeliest token that *state* allows and the state after it, if it is among those tried."""
+        best = scores.topk(min(REFUSALS_BEFORE_MASK, len(scores)))
+        for token, score in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+            following = self._after(state, token)
+            is_end = token in self.vocabulary.stops and state.complete
+            if score > -inf and (following is not None or is_end):
+                return token, following
+        return None
+
+    def _check_prompts(self, input_ids: torch.LongTensor) -> None:
+        """Record the prompts at the first call; later ones must begin with them.
+
+        Raises:
+            ModelError: they do not.
+        """
+        import torch
+
+        if self._prompts is None:
+            self._prompts = torch.unique(input_ids, dim=0)
+        length = self._prompts.shape[1]
+        known = input_ids.shape[1] >= length and bool(
+            (input_ids[:, None, :length] == self._prompts).all(-1).any(-1).all()
+        )
+        if not known:
+            raise ModelError(
+                "Cannot mask another prompt than that of the first call. "
+                "Give a new MaskedLogits to each call of generate."
+            )
+
+    @property
+    def _prompt_length(self) -> int:
+        assert self._prompts is not None, "generate has not been called"
+        return self._prompts.shape[1]
 
     def rest_of(self, sequence: torch.Tensor, prompt: int = 0) -> bytes:
         """A short text that completes a *sequence* that `generate` returned for prompt number *prompt*.
 
         Empty if the sequence is complete.
         """
-        assert self._prompt_length is not None, "generate has not been called"
         state: State | None = self.starts[prompt if len(self.starts) > 1 else 0]
         for token in sequence.tolist()[self._prompt_length :]:
             following = state and self._after(state, token)
@@ -81,8 +152,8 @@ class MaskedLogits:
         assert state is not None
         return state.shortest_completion
 
-    def _states_after(self, input_ids: torch.LongTensor) -> list[State | None]:
-        """The state after each row; None after a stop token. Those of the last step are remembered."""
+    def _read(self, input_ids: torch.LongTensor) -> list[tuple[int, _TokenIds]]:
+        """The prompt of each row and the tokens written after it; only states after these are remembered."""
         rows: list[list[int]] = input_ids[:, self._prompt_length :].tolist()
         if not rows or len(rows) % len(self.starts):
             raise ModelError(
@@ -90,11 +161,11 @@ class MaskedLogits:
             )
         beams = len(rows) // len(self.starts)
         before, self._states = self._states, {}
-        for row, written in enumerate(map(tuple, rows)):
-            key = row // beams, written
+        keys = [(row // beams, tuple(written)) for row, written in enumerate(rows)]
+        for key in keys:
             if key not in self._states:
                 self._states[key] = self._state(before, *key)
-        return [self._states[row // beams, tuple(written)] for row, written in enumerate(rows)]
+        return keys
 
     def _state(
         self, before: dict[tuple[int, _TokenIds], State | None], prompt: int, written: _TokenIds
@@ -115,7 +186,13 @@ class MaskedLogits:
 
 
 def vocabulary_of(tokenizer: PreTrainedTokenizerBase, stops: Sequence[int] = ()) -> Vocabulary:
-    """The vocabulary of a tokenizer of transformers; *stops* are further ids that end a text.
+    """The vocabulary of a tokenizer of transformers, with the tokens that end a text.
+
+    These are the tokenizer's own end, those of the model's family, and those that the files of the checkpoint
+    declare, `generation_config.json` among them. The checkpoint is looked up on this machine by the name of
+    the tokenizer. *stops* are further ids. Give all of them to `generate`, as
+    `eos_token_id=sorted(vocabulary.stops)`. Markers of the family or of conversations have no text, also
+    where the tokenizer takes them for text.
 
     Raises:
         ModelError: the bytes of its tokens are unknown, as it is not backed by the tokenizers library.
@@ -126,26 +203,25 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase, stops: Sequence[int] = ())
             "Cannot read the bytes of this tokenizer: it has no tokenizer.json. Use a fast tokenizer."
         )
     copy = Tokenizer.from_str(backend.to_str())  # reading the vocabulary changes its treatment of markers
-    ends = {*stops, *([] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id])}
-    texts = read_vocabulary(copy, ends | set(tokenizer.all_special_ids)).token_bytes
+    own = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
+    markers, family_ends = _of_family(copy, tokenizer.name_or_path)
+    ends = {*stops, *own, *family_ends, *_declared(copy, tokenizer.name_or_path)}
+    texts = read_vocabulary(copy, {*ends, *markers, *tokenizer.all_special_ids}).token_bytes
     return Vocabulary(texts, ends)
 
 
-def fill_bitmask(
-    bitmask: torch.Tensor | NDArray[np.generic], row: int, state: State, vocabulary: Vocabulary
-) -> None:
-    """Write the mask of *state* into a *row* of a bitmask, whose words have 32 bits as engines allocate them.
+def _of_family(tokenizer: Tokenizer, name: str) -> tuple[frozenset[int], frozenset[int]]:
+    """The markers of the family whose markers *tokenizer* has, and its ends; of a family unknown none."""
+    try:
+        fim = find_format(tokenizer.get_vocab(with_added_tokens=True), name)
+    except NoMarkersError:
+        return frozenset(), frozenset()
+    return fim.markers, fim.stops
 
-    A bitmask of torch must be on the CPU.
 
-    Raises:
-        ValueError: the rows have fewer words than the vocabulary needs.
-    """
-    words = bitmask[row] if isinstance(bitmask, np.ndarray) else bitmask[row].numpy()
-    mask = state.mask(vocabulary)
-    if words.shape[-1] < len(mask) or words.dtype.itemsize != mask.dtype.itemsize:
-        raise ValueError(
-            f"Cannot write {len(mask)} words of 32 bits into a row of {words.shape[-1]} of {words.dtype}."
-        )
-    words[: len(mask)] = mask.view(words.dtype)
-    words[len(mask) :] = 0
+def _declared(tokenizer: Tokenizer, name: str) -> frozenset[int]:
+    """The ends that the checkpoint called *name* declares, if it is on this machine."""
+    try:
+        return end_tokens(find_folder(name), tokenizer) if name else frozenset()
+    except ModelError:
+        return frozenset()

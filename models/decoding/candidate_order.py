@@ -199,12 +199,22 @@ def filter_by_mask(
     texts are checked on top of the grammar, the mask is that of the grammar alone. Checking every token would
     cost more than it saves.
     """
-    if not isinstance(model, Maskable):
+    is_allowed = allowed_tokens(model, state, may_cut_lines)
+    if is_allowed is None:
         yield from candidates
         return
-    vocabulary = model.mask_vocabulary
-    is_allowed = vocabulary.tokens(by_grammar(state).allowed_texts(vocabulary), complete=True)
-    texts, n = model.token_bytes, len(vocabulary)
+    n = len(is_allowed)
     for token, log_probability in candidates:
-        if (token < n and is_allowed[token]) or (may_cut_lines and LINE_END in (texts[token] or b"")):
+        if token < n and is_allowed[token]:
             yield token, log_probability
+
+
+def allowed_tokens(model: NextToken, state: State, may_cut_lines: bool) -> NDArray[np.bool_] | None:
+    """For each token, False if `filter_by_mask` leaves it out; None if *model* has no masks."""
+    if not isinstance(model, Maskable):
+        return None
+    vocabulary = model.mask_vocabulary
+    allowed = by_grammar(state).allowed_texts(vocabulary)
+    if may_cut_lines:
+        allowed = allowed | np.append(vocabulary.texts.holding(LINE_END[0]), False)
+    return vocabulary.tokens(allowed, complete=True)

@@ -18,12 +18,16 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
 
+import numpy as np
 from numpy.random import default_rng
+from numpy.typing import NDArray
 
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
+from fimlsp.models.decoding.aligned import Future, Futures
 from fimlsp.models.decoding.candidate_order import (
     Draw,
     ScoredToken,
+    allowed_tokens,
     at_random,
     filter_by_mask,
     preferred_first,
@@ -88,7 +92,7 @@ class Decoding:
 
     If the network can be launched, it starts on the next token as soon as that is known. Meanwhile the loop
     does the work that does not decide about it; then `pending` waits for the result. While texts are read
-    side by side, `list_all_of_row` lists all candidates of this one.
+    side by side, `list_all_of_row` lists all candidates of this one. Aligned draws share `futures`.
     """
 
     model: NextToken
@@ -104,6 +108,7 @@ class Decoding:
     launch: Callable[[int], Callable[[], Candidates]] | None = None
     pending: Callable[[], Candidates] | None = None
     list_all_of_row: Callable[[], Candidates | None] | None = None
+    futures: Futures | None = None
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
@@ -119,12 +124,22 @@ class Decoding:
     def begin(cls, model: NextToken, prompt: Prompt, start: State, settings: DecodeSettings) -> Decoding:
         """A run from the start of the middle; its time limit counts from now."""
         ends_at = float("inf") if settings.seconds is None else monotonic() + settings.seconds
-        return cls(model, prompt, settings, start, PartialMiddle(b"", start), ends_at)
+        futures = None if settings.aligned == "no" else Futures(is_exact=settings.aligned == "exactly")
+        return cls(model, prompt, settings, start, PartialMiddle(b"", start), ends_at, futures=futures)
 
     def redrawn(self, draw: int) -> Decoding:
         """Draw number *draw* with the seed of this run, from the start, with the same end of time."""
         middle = PartialMiddle(b"", self.start)
-        return Decoding(self.model, self.prompt, self.settings, self.start, middle, self.ends_at, draw)
+        return Decoding(
+            self.model,
+            self.prompt,
+            self.settings,
+            self.start,
+            middle,
+            self.ends_at,
+            draw,
+            futures=self.futures,
+        )
 
     def branch(self, number: int, token: int, log_probability: float) -> Decoding | None:
         """A run that shares the steps up to *number* with this one and takes *token* there.
@@ -192,7 +207,15 @@ class Decoding:
             self._write_token(step)
             if self.middle is not step.middle:
                 on_text(self.middle.text[len(step.middle.text) :])
+        if self.futures is not None and reason not in ("cancelled", "deadline"):
+            self.futures.learn(self.middle.tokens, is_cut_off=reason == "budget")
         return self._result(reason)
+
+    @property
+    def is_given_up(self) -> bool:
+        """True if this is no draw of the wanted distribution, but was needed to find one."""
+        is_exact = self.futures is not None and self.futures.is_exact
+        return is_exact and self.stop_reason in ("dead_end", "budget")
 
     def step_with(self, candidates: Candidates, list_all: Callable[[], Candidates] | None = None) -> None:
         """Take one step with *candidates* that `run_ahead` got from the network for this run.
@@ -292,8 +315,25 @@ class Decoding:
                 ranked if preference is None else preferred_first(ranked, self._misfit_at(step, preference))
             )
         random = default_rng((settings.seed, self.draw, len(step.middle.tokens)))
+        if self.futures is not None:
+            return self.futures.drawn(step.middle.tokens, lambda: self._future_at(step), random)
         draw = Draw(settings.temperature, settings.top_p, settings.top_k, settings.min_p)
         return at_random(step.candidates, draw, random, lambda: self._list_more(step))
+
+    def _future_at(self, step: DecodeStep) -> Future:
+        """What is known of the texts that go on from *step*, before any of them is drawn."""
+        state = step.middle.state
+        listed = self._list_more(step) or step.candidates
+        if isinstance(state, Healed):
+            listed = state.compatible(listed, self.model.token_bytes)
+        mask = allowed_tokens(self.model, state, self.settings.lines is not None)
+        ends = np.array(sorted(self.model.stops), np.intp)
+
+        def is_allowed(tokens: NDArray[np.intp]) -> NDArray[np.bool_]:
+            allowed = np.ones(len(tokens), np.bool_) if mask is None else mask.take(tokens, mode="clip")
+            return allowed & (step.complete | ~np.isin(tokens, ends))
+
+        return Future(listed, self.settings.temperature, is_allowed)
 
     def _best_first(self, step: DecodeStep) -> Iterator[ScoredToken]:
         """The listed candidates, then the others if the network can list them, which it does only then.

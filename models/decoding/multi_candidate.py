@@ -4,6 +4,7 @@
 |---|---|
 | a temperature | each is drawn anew |
 | a temperature, `independent` | draws to be counted: in their order, equal and incomplete ones included |
+| these, `aligned` | draws from the model's distribution given the constraint, see `aligned.py` |
 | no temperature | the greedy one, and branches off the middles found before |
 | beams | the likeliest texts side by side |
 
@@ -20,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import heappop, heappush, nsmallest
-from itertools import count, islice
+from itertools import chain, count, islice
 
 from fimlsp.models.decoding.loop import Decoding
 from fimlsp.models.decoding.middle import Middle
@@ -32,6 +33,9 @@ from fimlsp.quotient.states.protocol import State
 
 BRANCHES_PER_STEP = 4
 RUNS_PER_MIDDLE = 3
+RUNS_PER_DRAW = 1_000
+"""Texts that are begun for each exact draw, on average of all, before there are fewer of these."""
+
 CHILDREN_PER_BEAM = 2
 """Continuations of each text that a beam search examines; one of them may end the text."""
 
@@ -53,7 +57,7 @@ def decode_many(
         if settings.beams > 1:
             return beam_search(first, should_stop)
         if settings.independent:
-            return (first.run(should_stop), *_independent(first, should_stop))
+            return tuple(_independent(first, should_stop))
         middles = _different(first, should_stop)
     return tuple(sorted(middles, key=lambda middle: -middle.log_probability))
 
@@ -80,20 +84,26 @@ def _different(first: Decoding, should_stop: Callable[[], bool]) -> list[Middle]
 
 
 def _independent(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Middle]:
-    """All further draws up to the wanted number; fewer if decoding is cancelled or out of time."""
-    for run in islice(_samples(first, should_stop), first.settings.candidates - 1):
+    """The wanted number of draws; fewer, but one, if decoding ends early or gives up too many of them."""
+    wanted = first.settings.candidates
+    most, missing = wanted * RUNS_PER_DRAW, wanted
+    for number, run in enumerate(chain([first], _samples(first, should_stop)), 1):
         middle = run.run(should_stop)
-        yield middle
-        if middle.stop_reason in ("cancelled", "deadline"):
+        is_over = middle.stop_reason in ("cancelled", "deadline") or number == most
+        if not run.is_given_up or (is_over and missing == wanted):
+            yield middle
+            missing -= 1
+        if is_over or not missing:
             return
 
 
 def _samples(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Decoding]:
-    """Runs like *first* that are drawn anew."""
-    n = first.settings.candidates - 1
+    """Runs like *first* that are drawn anew; side by side, unless they learn from each other."""
+    n = max(1, first.settings.candidates - 1)
     for number in count(1, n):
         runs = [first.redrawn(draw) for draw in range(number, number + n)]
-        run_ahead(runs, should_stop)
+        if first.futures is None:
+            run_ahead(runs, should_stop)
         yield from runs
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 StopRule = Literal["first", "best", "last"]
+Aligned = Literal["no", "adaptively", "exactly"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class DecodeSettings:
         independent: with a temperature: exactly `candidates` middles, drawn independently of each other, in
             the order of the draws. Equal, empty and incomplete ones are included. A share of them is then an
             unbiased estimate, as pass@k needs it (Chen et al. 2021).
+        aligned: with independent draws, the distribution to draw from. "no": each token is drawn among those
+            that are allowed. "exactly": whole texts are drawn, as if the model wrote on its own and all
+            refused texts were thrown away. A text may be begun several times, and there are fewer middles if
+            that does not suffice. "adaptively": each draw of a call comes closer to that distribution.
         least_total: decoding stops if the sum of the log-probabilities (nats) falls below it.
         preference: prefers some of the likeliest candidates to others, for reasons of its own.
         follows: the text after the middle in its line. With the rule "first", a complete middle ends where
@@ -74,6 +79,7 @@ class DecodeSettings:
     min_p: float = 0.0
     seed: int = 0
     independent: bool = False
+    aligned: Aligned = "no"
     least_total: float = -inf
     preference: Preference | None = None
     follows: bytes = b""
@@ -95,9 +101,16 @@ class DecodeSettings:
             (0 <= self.min_p <= 1, "min_p must be at least 0 and at most 1"),
             (self.seed >= 0, "seed must be at least 0"),
             (not self.independent or self.temperature > 0, "independent draws need a temperature above 0"),
+            (self.aligned in get_args(Aligned), f"aligned must be one of {', '.join(get_args(Aligned))}"),
+            (self.aligned == "no" or self.independent, "aligned draws must be independent"),
+            (self.aligned == "no" or not self._cuts, "aligned draws need all candidates, without a cut"),
         ):
             if not is_valid:
                 raise ValueError(f"{rule}: {self}.")
+
+    @property
+    def _cuts(self) -> bool:
+        return self.top_p < 1 or self.top_k is not None or self.min_p > 0
 
 
 class Unconstrained:

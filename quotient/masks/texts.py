@@ -176,6 +176,45 @@ Cached = Callable[[str, Callable[[], Arrays]], Arrays]
 """Returns the arrays cached under a name, or else those that a function makes."""
 
 
+class SuffixesByLength(NamedTuple):
+    """The different suffixes of some texts, the shortest first, and those of one length in their order.
+
+    `shorter` is the number of each suffix without its first byte, that of the empty one its own. `number_of`
+    is the number of each whole text.
+    """
+
+    texts: Texts
+    shorter: Ints
+    number_of: Ints
+
+
+def suffixes_by_length(texts: Texts) -> SuffixesByLength:
+    """The suffixes of *texts*. O(bytes log bytes), all texts at once.
+
+    A suffix is its first byte and a shorter suffix. So those of a length are ordered as the pairs of both.
+    """
+    data, ends = np.frombuffer(texts.data, np.uint8), texts.offsets[1:]
+    longest_first = np.argsort(-texts.lengths, kind="stable")
+    lengths = texts.lengths[longest_first]
+    reached = np.zeros(len(texts), np.int64)  # the suffix of each text among those of the length
+    letters, shorter = [np.zeros((1, 0), np.uint8)], [np.zeros(1, np.int64)]
+    first, number_of = 0, np.zeros(len(texts), np.int32)
+    for length in range(1, int(lengths.max(initial=0)) + 1):
+        n_shorter = len(letters[-1])
+        longer = longest_first[: np.searchsorted(-lengths, -length, "right")]
+        pairs = data[ends[longer] - length] * np.int64(n_shorter) + reached[: len(longer)]
+        different, reached[: len(longer)] = np.unique(pairs, return_inverse=True)
+        heads, rests = np.divmod(different, n_shorter)
+        letters.append(np.column_stack((heads.astype(np.uint8), letters[-1][rests])))
+        shorter.append(rests + first)
+        first += n_shorter
+        number_of[longer] = reached[: len(longer)] + first
+    sizes = np.repeat(np.arange(len(letters)), [len(level) for level in letters])
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+    suffixes = Texts(b"".join(level.tobytes() for level in letters), offsets)
+    return SuffixesByLength(suffixes, np.concatenate(shorter).astype(np.int32), number_of)
+
+
 class Suffixes:
     """The different suffixes of some texts, numbered; number 0 is the empty one.
 
@@ -193,33 +232,29 @@ class Suffixes:
     def __len__(self) -> int:
         return len(self.start)
 
+    @cached_property
+    def _by_length(self) -> SuffixesByLength:
+        return suffixes_by_length(self._of)
+
     def _numbered(self) -> Arrays:
-        texts = [*self.texts]
-        numbers = {text: number for number, text in enumerate(texts)}
-        lengths = self.texts.lengths
-        start = self.texts.offsets[:-1] + np.arange(len(texts), dtype=np.int32)
-        shorter = np.fromiter((numbers[text[1:]] for text in texts), np.int32, len(texts))
+        texts, shorter = self._by_length.texts, self._by_length.shorter
+        lengths = texts.lengths
+        start = texts.offsets[:-1] + np.arange(len(texts), dtype=np.int32)
         after = np.empty(int((lengths + 1).sum()), np.int32)
-        current = np.arange(len(texts), dtype=np.int32)
+        current = np.arange(len(texts), dtype=np.int32)  # the rests of those that are long enough
         first, depth = 0, 0
         while first < len(texts):
-            after[start[first:] + depth] = current[first:]
-            current = shorter[current]
+            after[start[first:] + depth] = current
             depth += 1
-            first = int(np.searchsorted(lengths, depth))
-        number_of = np.fromiter((numbers[text] for text in self._of), np.int32, len(self._of))
-        return {"start": start, "after": after, "number_of": number_of}
+            longer = int(np.searchsorted(lengths, depth))
+            current = shorter[current[longer - first :]]
+            first = longer
+        return {"start": start, "after": after, "number_of": self._by_length.number_of}
 
     @cached_property
     def texts(self) -> Texts:
         """The suffixes, the shortest first."""
-        return Texts.from_arrays(
-            self._cached("suffix-texts", lambda: Texts.of(self._shortest_first()).arrays())
-        )
-
-    def _shortest_first(self) -> list[bytes]:
-        suffixes = {text[start:] for text in self._of for start in range(len(text) + 1)}
-        return sorted(sorted(suffixes | {b""}), key=len)
+        return Texts.from_arrays(self._cached("suffix-texts", lambda: self._by_length.texts.arrays()))
 
     def text(self, number: int) -> bytes:
         """The suffix of this number."""
@@ -245,10 +280,18 @@ class Suffixes:
     @cached_property
     def leading_spaces(self) -> tuple[Ints, list[bytes]]:
         """The number of the white space at the start of each suffix, and the text of each such number."""
-        numbers = {b"": 0}
+        numbers, spaces = {b"": 0}, [b""]
         number_of = np.zeros(len(self), np.int32)
-        for suffix in np.flatnonzero(np.isin(self.first_bytes, list(_INDENTATION))).tolist():
-            text = self.texts[suffix]
-            spaces = text[: len(text) - len(text.lstrip(_INDENTATION))]
-            number_of[suffix] = numbers.setdefault(spaces, len(numbers))
-        return number_of, list(numbers)
+        is_space = np.isin(self.first_bytes, list(_INDENTATION))
+        edges = np.flatnonzero(np.diff(self.texts.lengths)) + 1
+        for suffixes in np.split(np.arange(len(self)), edges):  # those of one length follow from shorter ones
+            spaced = suffixes[is_space[suffixes]]
+            rests = number_of[self.after[self.start[spaced] + 1]]
+            pairs, inverse = np.unique(rests * 256 + self.first_bytes[spaced], return_inverse=True)
+            texts = [
+                bytes([byte]) + spaces[rest] for rest, byte in (divmod(pair, 256) for pair in pairs.tolist())
+            ]
+            spaces += [text for text in texts if text not in numbers]
+            numbers |= {text: number for number, text in enumerate(spaces[len(numbers) :], len(numbers))}
+            number_of[spaced] = np.array([numbers[text] for text in texts], np.int32)[inverse]
+        return number_of, spaces

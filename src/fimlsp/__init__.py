@@ -9,6 +9,7 @@ import os
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 if TYPE_CHECKING:
+    from fimlsp.languages.between import fill_in_middle as fill_in_middle
     from fimlsp.languages.custom import choice as choice
     from fimlsp.languages.custom import gbnf as gbnf
     from fimlsp.languages.custom import json_schema as json_schema
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fimlsp.languages.custom import regular as regular
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
+    from fimlsp.models.bitmasks import fill_bitmask as fill_bitmask
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.completion import generate as generate
     from fimlsp.models.completion import generate_many as generate_many
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
     from fimlsp.models.masked_logits import MaskedLogits as MaskedLogits
-    from fimlsp.models.masked_logits import fill_bitmask as fill_bitmask
     from fimlsp.models.masked_logits import vocabulary_of as vocabulary_of
     from fimlsp.quotient.engine import Document as Document
     from fimlsp.quotient.engine import Engine as Engine
@@ -39,6 +40,7 @@ __all__ = [
     "choice",
     "complete_many",
     "fill_bitmask",
+    "fill_in_middle",
     "gbnf",
     "generate",
     "generate_many",
@@ -60,8 +62,9 @@ _ORIGINS = {
     "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
     "choice": ("fimlsp.languages.custom", "choice"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
-    "fill_bitmask": ("fimlsp.models.masked_logits", "fill_bitmask"),
+    "fill_bitmask": ("fimlsp.models.bitmasks", "fill_bitmask"),
     "gbnf": ("fimlsp.languages.custom", "gbnf"),
+    "fill_in_middle": ("fimlsp.languages.between", "fill_in_middle"),
     "generate": ("fimlsp.models.completion", "generate"),
     "generate_many": ("fimlsp.models.completion", "generate_many"),
     "json": ("fimlsp.languages.json", "json"),

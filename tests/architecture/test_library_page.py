@@ -11,6 +11,7 @@ PRINTED = {
     "End where you say": r".+",
     "Score a given middle": r" *-\d+\.\d+ width \* height \(\d+",
     "Several middles, and draws that can be counted": r"(?s)(-?\d.*\n){3}5 \d",
+    "The model's distribution given the constraint": r"20 \{'.+'\}",
     "Write from left to right": r"(?s).+",
     "A loop of your own": r".+",
     "Fill a file of cases": r'\{"id": 1, "middle": ".*", "complete": true\}',

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ROOMS = ("lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 PACKAGE = ROOT / "src" / "fimlsp"
-OWN_FOLDERS = (PACKAGE / "processes", PACKAGE / "testing")
+OWN_FOLDERS = (PACKAGE / "backends", PACKAGE / "processes", PACKAGE / "testing")
 FOLDERS = (*(ROOT / room for room in ROOMS), *OWN_FOLDERS)
 NOT_SOURCE = (".*", "build", "node_modules", "tests", "results", "__pycache__", "*.egg-info")
 INSTALLED = (".py", ".lark", ".lua", ".go", ".txt", ".json", ".safetensors")

@@ -13,10 +13,11 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from fimlsp import Engine, Vocabulary, python
 from fimlsp import json as json_language
+from fimlsp.models.bitmasks import allocate_bitmask, apply_bitmask, fill_bitmask
 from fimlsp.models.errors import ModelError
-from fimlsp.models.masked_logits import MaskedLogits, fill_bitmask, vocabulary_of
+from fimlsp.models.masked_logits import MaskedLogits, vocabulary_of
 
-from .tiny_checkpoints import STARCODER, byte_tokenizer, llama, write_checkpoint
+from .tiny_checkpoints import QWEN, STARCODER, byte_tokenizer, llama, write_checkpoint
 
 LEFT, RIGHT = b"def area(width):\n    return ", b"\n\nprint(area(2))\n"
 TOKENS = 40
@@ -44,8 +45,8 @@ def check(checkpoint, sides, rows, parse=ast.parse, language=None, **settings):
     masked = MaskedLogits(vocabulary, [start_of(left, right, language) for left, right in sides])
     prompts = tokenizer([left.decode() or " " for left, _ in sides], padding=True, return_tensors="pt")
     torch.manual_seed(1)
-    stop = tokenizer.eos_token_id
-    settings |= {"max_new_tokens": TOKENS, "eos_token_id": stop, "pad_token_id": stop}
+    stops = sorted(vocabulary.stops)
+    settings |= {"max_new_tokens": TOKENS, "eos_token_id": stops, "pad_token_id": stops[0]}
     with torch.no_grad():
         written = network.generate(**prompts, logits_processor=[masked], **settings)
     assert len(written) == rows * len(sides)
@@ -54,7 +55,7 @@ def check(checkpoint, sides, rows, parse=ast.parse, language=None, **settings):
         left, right = sides[row // rows]
         text = b"".join(vocabulary.token_bytes[token] or b"" for token in sequence[length:].tolist())
         rest = masked.rest_of(sequence, row // rows)
-        if tokenizer.eos_token_id in sequence[length:].tolist():
+        if vocabulary.stops & set(sequence[length:].tolist()):
             assert rest == b""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about numbers that run into keywords
@@ -137,6 +138,96 @@ def test_a_vocabulary_that_cannot_go_on_is_told():
     masked = MaskedLogits(Vocabulary([b")"]), start_of(b"x = ", b"\n"))
     with pytest.raises(ModelError, match="no allowed token"):
         masked(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
+
+
+def test_a_bitmask_applied_to_logits_refuses_what_its_state_refuses():
+    vocabulary, state = (
+        Vocabulary([b"1", b"x", b")", *[b"y"] * 30, None], stops=[33]),
+        start_of(b"x = ", b"\n"),
+    )
+    bitmask, logits = allocate_bitmask(2, len(vocabulary) + 3), torch.zeros(2, len(vocabulary) + 40)
+    fill_bitmask(bitmask, 0, state, vocabulary)
+    apply_bitmask(logits, bitmask)
+    assert torch.isfinite(logits[0]).nonzero().flatten().tolist() == [0, 1, *range(3, 33)]
+    assert torch.isfinite(logits[1]).nonzero().flatten().tolist() == list(range(64))
+
+
+def test_greedy_tries_tokens_in_their_order_and_writes_the_same(checkpoint, monkeypatch):
+    network, tokenizer = checkpoint
+    vocabulary, start = vocabulary_of(tokenizer), start_of(LEFT, RIGHT)
+    prompt = tokenizer(LEFT.decode(), return_tensors="pt")
+
+    def written(**settings):
+        masked = [MaskedLogits(vocabulary, start, **settings)]
+        stops = sorted(vocabulary.stops)
+        return network.generate(
+            **prompt, logits_processor=masked, max_new_tokens=TOKENS, do_sample=False, eos_token_id=stops
+        )
+
+    expected = written()
+    monkeypatch.setattr(MaskedLogits, "_allowed", None)  # of 263 tokens 24 are enough here
+    assert torch.equal(written(greedy=True), expected)
+
+
+def test_greedy_asks_for_a_mask_where_all_that_were_tried_are_refused():
+    vocabulary = Vocabulary([*[b")"] * 30, b"1", None], stops=[31])
+    scores = torch.arange(32, 0, -1, dtype=torch.float)[None]
+    masked = MaskedLogits(vocabulary, start_of(b"x = ", b"\n"), greedy=True)
+    prompt = torch.zeros(1, 1, dtype=torch.long)
+    assert torch.isfinite(masked(prompt, scores)).nonzero().tolist() == [[0, 30]]
+    after = torch.tensor([[0, 30]])
+    assert torch.isfinite(masked(after, scores.flip(1))).nonzero().tolist() == [[0, 31]]
+    assert torch.isfinite(masked(torch.tensor([[0, 30, 31]]), scores)).nonzero().tolist() == [[0, 31]]
+
+
+def test_a_start_that_is_none_is_told():
+    start = start_of(b"x = ", b"\n")
+    for starts, message in (
+        (None, "the start of prompt 0 is None"),
+        ([start, None], "the start of prompt 1 is None"),
+        ([], "without a start"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            MaskedLogits(Vocabulary([b"1"]), starts)
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "is_known"),
+    [
+        ([[5, 6]], [[5, 6, 0]], True),
+        ([[5, 6]], [[5, 6]], True),
+        ([[5, 6], [7, 8]], [[7, 8, 0], [5, 6, 0]], True),
+        ([[5, 6]], [[5, 7, 0]], False),
+        ([[5, 6]], [[5]], False),
+        ([[5, 6]], [[6]], False),
+        ([[5, 6], [7, 8]], [[5, 6, 0], [5, 8, 0]], False),
+    ],
+)
+def test_another_prompt_than_that_of_the_first_call_is_told(first, later, is_known):
+    masked = MaskedLogits(Vocabulary([b"1"]), start_of(b"x = ", b"\n"))
+    masked(torch.tensor(first), torch.zeros(len(first), 1))
+    if is_known:
+        masked(torch.tensor(later), torch.zeros(len(later), 1))
+        return
+    with pytest.raises(ModelError, match="another prompt than that of the first call"):
+        masked(torch.tensor(later), torch.zeros(len(later), 1))
+
+
+def test_ends_are_those_of_the_family_of_the_files_and_of_the_caller(tmp_path):
+    tokenizer = byte_tokenizer([*QWEN, "<|ours|>", "<|custom|>", "<think>"])
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|endoftext|>")
+    id_of = tokenizer.token_to_id
+    family = {id_of("<|endoftext|>"), id_of("<|fim_pad|>")}
+    assert family <= vocabulary_of(fast).stops
+    assert id_of("<|ours|>") not in vocabulary_of(fast).stops
+    assert id_of("<|custom|>") in vocabulary_of(fast, [id_of("<|custom|>")]).stops
+    fast.save_pretrained(tmp_path)
+    ends = {"eos_token_id": [id_of("<|ours|>"), id_of("<|endoftext|>")]}
+    (tmp_path / "generation_config.json").write_text(json.dumps(ends))
+    vocabulary = vocabulary_of(PreTrainedTokenizerFast.from_pretrained(tmp_path))
+    assert id_of("<|ours|>") in vocabulary.stops
+    markers = ("<|fim_prefix|>", "<|fim_middle|>", "<think>")
+    assert [vocabulary.token_bytes[id_of(text)] for text in markers] == [None] * 3
 
 
 def test_rows_of_other_prompts_are_told():

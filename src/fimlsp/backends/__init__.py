@@ -1,0 +1,1 @@
+"""Constraints of requests to inference engines, and their masks."""
