@@ -93,10 +93,11 @@ def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
     following, line = whole[len(text) :], left[left.rfind(b"\n") + 1 :] + text
     if _TAKES_VALUE.search(line) and _VALUE.match(following):
         return True
-    if following[:1] == b"." and _HAS_ATTRIBUTE.search(line):
+    is_there = right[:1] == following[:1]  # the text after the cursor goes on alike
+    if following[:1] == b"." and not is_there and _HAS_ATTRIBUTE.search(line):
         state = state_at_end(left)
         return len(state.feed(text).brackets) <= len(state.brackets)
-    if following[:1] == b"[" and _ALIAS.search(line):
+    if following[:1] == b"[" and not is_there and _ALIAS.search(line):
         return True
     if text.endswith(b","):
         is_cut = following[:1] not in (b"", b"\n")
