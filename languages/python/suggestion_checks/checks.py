@@ -14,6 +14,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_own_argument,
     first_repeated_element,
     first_repeated_key,
+    first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
@@ -46,6 +47,7 @@ CHECKS: tuple[Callable[[bytes, bytes, bytes], int | None], ...] = (
     first_repeated_element,
     first_repeated_import,
     first_own_argument,
+    first_self_comparison,
 )
 """All checks. Their order does not matter, as the smallest offset counts."""
 

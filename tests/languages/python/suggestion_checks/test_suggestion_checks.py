@@ -13,6 +13,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_own_argument,
     first_repeated_element,
     first_repeated_key,
+    first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
 from fimlsp.languages.python.suggestion_checks.lines import (
@@ -410,3 +411,67 @@ RECEIVERS = [
 def test_the_first_argument_that_is_the_object_of_its_call(marked):
     left, text, right, issue = split(marked)
     assert first_own_argument(left, text, right) == issue
+
+
+SELF_COMPARISONS = [
+    "if <|a == !a|>:\n",
+    "if a == <|!a|>:\n",
+    "if a <|!==|> a:\n",
+    "if <|!a|> == a:\n",
+    "if a == a<|:|>\n",
+    "if <|a == b|>:\n",
+    "if width == wi<|!dth|>:\n",
+    "if a == a<|b|>:\n",
+    "if <|a == a|>.b:\n",
+    "if <|a == a|> + b:\n",
+    "if <|a == a|>[0]:\n",
+    "if b + <|a == a|>:\n",
+    "x = <|a is !a|>\n",
+    "x = <|a is not !a|>\n",
+    "x = <|a is not None|>\n",
+    "x = a != <|a|>\n",
+    "x = a !<|= a|>\n",
+    "x = <|a < !a|>\n",
+    "x = <|a >= !a|>\n",
+    "x = <|a in a|>\n",
+    "for a in <|a|>: pass\n",
+    "x = <|not a == !a|>\n",
+    "x = <|b and a == !a or c|>\n",
+    "x = <|a and a == b|>\n",
+    "x = <|b < a == !a|>\n",
+    "x = <|a == b == a|>\n",
+    "x = <|self.a == !self.a|>\n",
+    "x = <|a[0] == !a[0]|>\n",
+    "x = <|a[0] == a[1]|>\n",
+    "x = <|(a + 1) == !(a + 1)|>\n",
+    "x = <|1 == !1|>\n",
+    "x = <|-a == a|>\n",
+    "x = <|a==-a|>\n",
+    "x = <|'a b' == !'a b'|>\n",
+    "x = <|'a == a'|>  # a == a\n",
+    "x = <|f'{a}' == !f'{a}'|>\n",
+    "x = <|f'{a()}' == f'{a()}'|>\n",
+    "x = <|a() == a()|>\n",
+    "x = <|a[b()] == a[b()]|>\n",
+    "x = <|await a == await a|>\n",
+    "f(<|a == !a|>)\n",
+    "f(a, <|a=a|>)\n",
+    "f(<|a == !a, b|>)\n",
+    "f(\n    a  # b\n    == <|!a|>\n)\n",
+    "x = a == b\n<|b == c|>\n",
+    "x = a == \\\n    <|!a|>\n",
+    "x = a == (<|b == !b|>)\n",
+    "x: a = <|a|>\n",
+    "a = <|a|>\n",
+    "x = <|a == !a|> if b else c\n",
+    "x = [b for b in c if <|b == !b|>]\n",
+    "match <|a == !a|>:\n",
+    "x = [a, <|b]|> == [a, c]\n",
+    "<||>\n",
+]
+
+
+@pytest.mark.parametrize("marked", SELF_COMPARISONS)
+def test_the_first_comparison_of_something_with_itself(marked):
+    left, text, right, issue = split(marked)
+    assert first_self_comparison(left, text, right) == issue
