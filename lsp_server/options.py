@@ -229,9 +229,9 @@ class Settings:
         IDENTIFIERS,
         names("language identifiers", 100),
         "Language identifiers of the editor that are completed: `json`, `lua`, `go`, `typescript`, "
-        "`typescriptreact`, `javascript`, `javascriptreact` and `slua` in their own grammars, any other that "
-        "you add as Python. The bundled model is trained on Python only; in other languages it makes "
-        "invoked completions only.",
+        "`typescriptreact`, `javascript`, `javascriptreact`, `toml` and `slua` in their own grammars, "
+        "any other that you add as Python. The bundled model is trained on Python only; in other languages "
+        "it makes invoked completions only.",
     )
     grammars: tuple[tuple[str, str], ...] = _option(
         (),

@@ -36,6 +36,12 @@ FAULTS = [
     ("json", '{\n  <|"a": 2,¦\n  "b": 3|>,\n  "b": 1\n}\n'),
     ("json", '{\n  <|"a": 2,¦\n  "a": 3|>\n}\n'),
     ("json", '{\n  "a": 1,\n  "a": <|2|>\n}\n'),
+    ("toml", "a = 1\nb = 2\n<|¦a = 2|>\n"),
+    ("toml", "a = 1\n[t]\n<|a = 1|>\n"),
+    ("toml", "<|b = 1\n¦a = 2|>\na = 1\n"),
+    ("toml", "<|a = 2|>\n[t]\na = 1\n"),
+    ("toml", "<|a = 1\n[t]\na = 1|>\n"),
+    ("toml", "a = <|1|>\na = 1\n"),
     ("json", "[\n  1,\n  <|1,\n  1|>\n]\n"),
 ]
 
@@ -79,6 +85,7 @@ COMMENTED = {
     "python": "x = 1\n",
     "lua": "x = 1\n",
     "go": "package p\n",
+    "toml": "",
     **dict.fromkeys(("typescript", "tsx", "javascript", "jsx"), ""),
 }
 

@@ -107,7 +107,7 @@ REASONS = [
         "rust",
         "none",
         "rust is not completed, only Python, json, lua, go, typescript, typescriptreact, javascript, "
-        "javascriptreact, slua (option languages)",
+        "javascriptreact, toml, slua (option languages)",
     ),
     ("x" * 50_001 + "<|>", "", "python", "none", "line 1 of the file is longer than 50,000 bytes"),
     ("x = 1\n" * 1_400_000 + "<|>", "", "python", "none", "the file is larger than 8,000,000 bytes"),
