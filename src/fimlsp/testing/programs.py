@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from math import sqrt
 from pathlib import Path
 
 from fimlsp.quotient.language.contract import Language
@@ -16,6 +17,8 @@ Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
 
 Program = Callable[[random.Random, int], bytes]
 """A valid program of about so many lexemes or more."""
+
+_MOST_TRIES = 10
 
 
 @cache
@@ -38,7 +41,26 @@ def depths(language: Language) -> dict[int, int]:
 def lexemes(
     language: Language, texts: Mapping[str, Sequence[bytes]], rng: random.Random, size: int
 ) -> list[bytes]:
-    """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal."""
+    """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal.
+
+    They are fewer only if the grammar rarely has so many, as without repetitions.
+    """
+    longest: list[bytes] = []
+    for tries in range(_MOST_TRIES):
+        derived = _derivation(language, texts, rng, size, lasting=2.0**tries)
+        longest = max(longest, derived, key=len)
+        if len(longest) >= size:
+            break
+    return longest
+
+
+def _derivation(
+    language: Language, texts: Mapping[str, Sequence[bytes]], rng: random.Random, size: int, *, lasting: float
+) -> list[bytes]:
+    """The lexemes of a random derivation, which takes the shortest ways once there may be *size*.
+
+    Before, repetitions are likely to go on if many lexemes are missing, and if they are *lasting*.
+    """
     grammar, depth = language.grammar(), depths(language)
     texts_so_far: list[bytes] = []
     waiting = [grammar.start]
@@ -49,10 +71,12 @@ def lexemes(
             texts_so_far.append(rng.choice(texts[name]) if name in texts else name.encode())
             continue
         options = grammar.productions_of(symbol)
-        if size - len(texts_so_far) <= len(waiting):
+        missing = size - len(texts_so_far) - len(waiting)
+        if missing <= 0:
             best = min(max(depth[part] for part in option.rhs) for option in options)
             options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
-        waiting.extend(reversed(rng.choice(options).rhs))
+        weights = [lasting * sqrt(max(missing, 1)) if symbol in option.rhs else 1 for option in options]
+        waiting.extend(reversed(rng.choices(options, weights)[0].rhs))
     return texts_so_far
 
 
