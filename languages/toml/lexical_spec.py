@@ -1,7 +1,10 @@
 """The lexemes of TOML 1.0.
 
 A bare key may look like a number or a date, as `1.5` or `1979-05-27` do. Such text is of a kind of its own,
-so the lexer need not know where keys stand.
+so the lexer need not know where keys stand. Keys that start like numbers keep their dots, as in `1.5b`.
+
+A bracket is one lexeme with white space after it, and another one without. The two brackets of `[[` in a
+header touch, while those of an array in an array need not.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from fimlsp.lexing.automata.regex import (
 from fimlsp.lexing.lexical_spec import Delimiters, Family, LexicalSpec
 from fimlsp.lexing.nesting import CODE, ModeStack
 
-PUNCTUATION = ("[[", "]]", "[", "]", "{", "}", ",", "=", ".")
+PUNCTUATION = ("[", "]", "{", "}", ",", "=", ".")
 _FAMILIES: dict[str, Family] = {
     "STRING": "string",
     "LONG_STRING": "string",
@@ -35,6 +38,7 @@ _FAMILIES: dict[str, Family] = {
 _CONTROLS = "".join(map(chr, (*range(0x09), *range(0x0A, 0x20), 0x7F)))
 _DIGIT, _FROM_ONE, _HEX = one_of(string.digits), one_of("123456789"), one_of(string.hexdigits)
 _LINE_END = choice("\r\n", "\n")
+_SPACE = some(one_of(" \t"))
 
 
 @cache
@@ -47,23 +51,25 @@ def toml_lexical_spec() -> LexicalSpec:
         families=_FAMILIES,
         comment_mark=b"#",
         delimiters=Delimiters(span=(b'"""', b"'''"), within=(b'"', b"'")),
-        separators=b"\n",
+        separators=b"\n,",
     )
 
 
 def _rules() -> tuple[Rule, ...]:
-    key = some(one_of(string.ascii_letters + string.digits + "_-"))
+    bare = one_of(string.ascii_letters + string.digits + "_-")
+    like_number = sequence(one_of(string.digits + "-"), many(bare), some(".", some(bare)))
     return (
         *(Rule(text, sequence(text)) for text in PUNCTUATION),
+        *(Rule(bracket + " ", sequence(bracket, _SPACE)) for bracket in "[]"),
         Rule(
-            "KEYS_OR_VALUE", choice(_number("-", "-"), _based_number(), _name("-"), "true", "false", _date())
+            "KEY_OR_VALUE", choice(_number("-", "-"), _based_number(), _name("-"), "true", "false", _date())
         ),
         Rule("VALUE", choice(_number("+-", "+-"), _name("+"), _time(), _date_and_time())),
-        Rule("KEYS", sequence(key, many(".", key))),
+        Rule("KEY", choice(some(bare), like_number)),
         Rule("STRING", choice(_string(), _literal())),
         Rule("LONG_STRING", choice(_long_string(), _long_literal())),
         Rule("COMMENT", sequence("#", many(character_but(_CONTROLS)))),
-        Rule("SPACE", some(one_of(" \t"))),
+        Rule("SPACE", _SPACE),
         Rule("EOL", _LINE_END),
     )
 

@@ -1,5 +1,6 @@
 """TOML against Python's `tomllib`: short middles, cuts of random files, edits, and cases one by one."""
 
+import itertools
 import random
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 pytest.importorskip("tomllib")
 
+from fimlsp.languages.toml import toml
 from fimlsp.testing import cases, fed, first_refusal, grows, total, type_a_line, verdict
 
 from .judge import is_toml
@@ -64,9 +66,9 @@ def test_cases(path):
 
 REFUSALS = [
     ("a = \n", "line 1, column 5: the end instead of"),
-    ("[ [a]]\n", "line 1, column 3: `[a]]` instead of KEYS"),
+    ("[ [a]]\n", "line 1, column 3: `[a]]` instead of KEY"),
     ("a = 1 b = 2\n", "line 1, column 7: `b = 2` instead of EOL COMMENT"),
-    ("a = {b = 1,}\n", "line 1, column 12: `}` instead of KEYS"),
+    ("a = {b = 1,}\n", "line 1, column 12: `}` instead of KEY"),
 ]
 
 
@@ -82,6 +84,13 @@ STAYING = [
     ("[[", "a", "]]\n", True),
     ("a = {b = ", "1", "}\n", True),
     ("a = {b = ", "1}\nc = {d = 2", "}\n", False),
+    ("a = [", "1]\nb = [2", "]\n", False),
+    ("a = [\n", "1\n]\nb = [ 2", "\n]\n", False),
+    ("a = [[1", "], [2", "]]\n", False),
+    ("a = [ ", "1 ], b = [ 2", " ]\n", False),
+    ("[a", ".b", "]\n", True),
+    ("[a", "]\n[b", "]\n", False),
+    ("[[a", "]]\n[[b", "]]\n", False),
 ]
 
 
@@ -91,3 +100,31 @@ def test_a_middle_that_stays_may_write_arrays(left, middle, right, stays):
     start = document.middle(len(left), len(left), may_escape=False, relax=False).start
     state = start.feed(middle.encode())
     assert (state is not None and state.complete) is stays
+
+
+DEFINITIONS = [
+    "a = 1\n",
+    "a.b = 1\n",
+    "a.c = 1\n",
+    "a = {b = 1}\n",
+    "a = [{b = 1}]\n",
+    "[a]\n",
+    "[a.b]\n",
+    "[a.b.c]\n",
+    "[[a]]\n",
+    "[[a.b]]\n",
+    "['a']\n",
+    '"\\u0061" = 1\n',
+    "b.c = 1\n",
+    "b = {c = 1, c = 2}\n",
+    "b = {c.a = 1, c.b = 2, 'c'.b = 3}\n",
+    "b = {c = {}, c.a = 1}\n",
+]
+
+
+def test_all_orders_of_definitions():
+    check = toml.whole_text_check()
+    for length in (1, 2, 3, 4):
+        for lines in itertools.product(DEFINITIONS[:11] if length == 4 else DEFINITIONS, repeat=length):
+            text = "".join(lines).encode()
+            assert (not check.faults(text)) is is_toml(text), text
