@@ -47,7 +47,9 @@ def beginnings_of(written, complete=None):
     [
         ([b"size", b" +", b" 1"], {}, None, [b"size", b"size +", b"size + 1"]),
         ([b"size", b" +", b" 1"], {}, [b"size", b"size + 1"], [b"size", b"size + 1"]),
-        ([b"si", b"ze", b".x"], {}, None, [b"size", b"size.x"]),
+        ([b"si", b"ze", b"-x"], {}, None, [b"size", b"size-x"]),
+        # an object without its attribute is another value
+        ([b"si", b"ze", b".x"], {}, None, [b"size.x"]),
         ([b"size", b" ", b"x"], {}, None, [b"size", b"size x"]),
         ([b"\xc3", b"\xa9", b"+"], {}, None, [b"\xc3\xa9", b"\xc3\xa9+"]),
         ([b"a", b"+b", b"+c"], {"steered": [1]}, None, [b"a"]),

@@ -14,11 +14,11 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_own_argument,
     first_repeated_element,
     first_repeated_key,
-    first_self_comparison,
 )
+from fimlsp.languages.python.suggestion_checks.comparisons import first_self_comparison
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
-    first_repeated_import,
+    first_needless_import,
     first_unreachable,
     first_unwanted_line,
 )
@@ -30,7 +30,8 @@ _CALLED = re.compile(
 """Matches a function of which a statement uses only the result of its call."""
 
 _NAMES_ARGUMENT = re.compile(rb"=(?!=)")
-_SUPER = re.compile(rb"(?<![\w.\x80-\xff])super\(\)\Z")
+_HAS_ATTRIBUTE = re.compile(rb"[\w)\]}\"'\x80-\xff]\Z")
+_ALIAS = re.compile(rb"(?<![=!<>])=[ \t]*[\w.\x80-\xff]+\Z")
 _TAKES_VALUE = re.compile(rb"(?<![\w.\x80-\xff])(?:return|raise|yield)\Z")
 _VALUE = re.compile(rb"[ \t]*[^\s#;)\]},:]")
 _ARGUMENT = re.compile(rb"[(,=]\s*\Z")
@@ -45,7 +46,7 @@ CHECKS: tuple[Callable[[bytes, bytes, bytes], int | None], ...] = (
     first_misplaced_keyword,
     first_repeated_key,
     first_repeated_element,
-    first_repeated_import,
+    first_needless_import,
     first_own_argument,
     first_self_comparison,
 )
@@ -81,12 +82,14 @@ def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
 
     Such ends are an idle name, and the name of an argument without its value. A comma is one if *whole* goes
     on in the line, or if it makes a tuple outside brackets. So is `return`, `raise` or `yield` before its
-    value, and `super()` before its attribute.
+    value, an object before its attribute, and one that is assigned before its index.
     """
     following, line = whole[len(text) :], left[left.rfind(b"\n") + 1 :] + text
     if _TAKES_VALUE.search(line) and _VALUE.match(following):
         return True
-    if _SUPER.search(line) and following[:1] == b".":
+    if following[:1] == b"." and _HAS_ATTRIBUTE.search(line):
+        return True
+    if following[:1] == b"[" and _ALIAS.search(line):
         return True
     if text.endswith(b","):
         is_cut = following[:1] not in (b"", b"\n")

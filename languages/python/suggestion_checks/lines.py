@@ -20,9 +20,16 @@ _MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.
 _COMMON = frozenset(
     [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
 )
-_IMPORTS_HERE = re.compile(rb"from[ \t]+[\w.]+[ \t]+import[ \t](?:[ \t]*\()?([^\n()]*[ \t,])?(\w*)")
+_FROM = re.compile(rb"(?:lazy[ \t]+)?from[ \t]+([\w.]+)[ \t]+import[ \t](?:[ \t]*\()?")
+_CLAUSE = re.compile(rb"[^#)]*")
 _TOP_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
 _BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
+_ALWAYS_ON = frozenset(
+    b"nested_scopes generators division absolute_import with_statement print_function unicode_literals "
+    b"generator_stop".split()
+)
+"""The features of `__future__` that every supported version has without an import."""
+
 _KEYWORD = re.compile(rb"(?<![\w.])(?:(await\b|async\s+(?:for|with)\b)|return\b|yield\b)")
 _SCOPE = re.compile(rb"\s*(?:((async\s+)?def)|class)\b")
 _LEAVES = re.compile(rb"(?:return|raise|continue|break)\b|(?:sys\.exit|os\._exit|os\.abort|exit|quit)\(")
@@ -152,23 +159,34 @@ def _statement_above(code: bytes, column: int) -> bytes:
     return b""
 
 
-def first_repeated_import(left: bytes, text: bytes, right: bytes) -> int | None:
-    """The offset of the first name in *text* that is imported twice; None if there is none.
+def first_needless_import(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first name in *text* that is imported twice, or a feature that is always on.
 
-    Only lines without indentation count: a function may import what its file imports.
+    None if there is none. Only lines without indentation count: a function may import what its file imports.
     """
     line_start = left.rfind(b"\n") + 1
-    statement = _IMPORTS_HERE.fullmatch(left, line_start)
-    if statement is None:
-        return None
-    listed, begun = statement[1] or b"", statement[2]
-    here = (name for _, name in _bound_names(listed))
-    imported = {*_imported_names(left[:line_start]), *_imported_names(right), *here}
-    for offset, name in _bound_names(begun + text.partition(b"\n")[0]):
-        if name in imported:
-            return max(0, offset - len(begun))
-        imported.add(name)
+    imported = {*_imported_names(left[:line_start]), *_imported_names(right)}
+    start = line_start - len(left)
+    for line in (left[line_start:] + text).split(b"\n"):
+        for offset, name, is_always_on in _imports_from(line):
+            end = start + offset + len(name)
+            if end > 0 and (is_always_on or name in imported):
+                return max(0, start + offset)
+            imported.add(name)
+        start += len(line) + 1
     return None
+
+
+def _imports_from(line: bytes) -> Iterator[tuple[int, bytes, bool]]:
+    """The names that *line* imports from a module: offset, bound name, and if it is a feature always on."""
+    statement = _FROM.match(line)
+    if statement is None:
+        return
+    clause = _CLAUSE.match(line, statement.end())
+    assert clause is not None
+    for offset, name in _bound_names(clause[0]):
+        is_always_on = statement[1] == b"__future__" and name in _ALWAYS_ON
+        yield statement.end() + offset, name, is_always_on
 
 
 def _imported_names(code: bytes) -> Iterator[bytes]:
