@@ -219,14 +219,14 @@ class DefinedOnce(WholeTextCheck):
         return completion
 
     def closes_string(self, right: bytes) -> bool:
-        """As in `WholeTextCheck`, if the first delimiter of a kind may both begin and end a string."""
+        """As in `WholeTextCheck`, if the first delimiter of a kind may both open and close a string."""
         if right != self._last_right[0]:
             found = (delimiter.search(right) for delimiter in _DELIMITERS)
-            self._last_right = right, any(self._may_end_string(match) for match in found if match is not None)
+            self._last_right = right, any(self._may_close_string(match) for match in found if match is not None)
         return self._last_right[1]
 
-    def _may_end_string(self, delimiter: re.Match[bytes]) -> bool:
-        """True if the text around *delimiter*, which may begin a string, can also be read if it ends one."""
+    def _may_close_string(self, delimiter: re.Match[bytes]) -> bool:
+        """True if the text around *delimiter* can be read if it closes a string, and if it opens one."""
         right, start = delimiter.string, delimiter.start()
         if _AFTER_VALUE.match(right, delimiter.end()) is None or not self._is_code(right, delimiter.end()):
             return False
@@ -265,7 +265,7 @@ class DefinedOnce(WholeTextCheck):
 
 
 def _likely_end(data: bytes, position: int) -> int:
-    """The end of the line at *position*, or that of the array of several lines which it seems to begin."""
+    """The end of the line at *position*, or that of the array of several lines that it seems to open."""
     end = data.find(b"\n", position) + 1 or len(data)
     closing = data.find(b"\n]", end - 1) if data.endswith(b"[", position, end - 1) else -1
     return end if closing < 0 else data.find(b"\n", closing + 1) + 1 or len(data)

@@ -91,11 +91,11 @@ class WholeTextCheck(ABC):
         return completion
 
     def closes_string(self, right: bytes) -> bool:
-        """True if *right*, after a cursor, may end a string over several lines that a middle begins."""
+        """True if *right*, after a cursor, may end a string over several lines that a middle opens."""
         return b"'''" in right or b'"""' in right
 
     def may_be_quoted(self, line: bytes) -> bool:
-        """True if a later *line* may be in another string that a middle begins."""
+        """True if a later *line* may be in another string that a middle opens."""
         return b"'" in line or b'"' in line
 
     @abstractmethod
