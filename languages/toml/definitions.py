@@ -30,15 +30,18 @@ from fimlsp.quotient.language.contract import Fault, Span, WholeTextCheck
 
 _MOST_MENDED = 4
 _AFTER_VALUE = re.compile(rb"[ \t]*(?:[],}#\r\n]|\Z)")
+_ENDS = (b"=0", b"0", b"}", b"0}", b"=0}", b"]", b"0]")
+"""Texts that end an expression, each from other places in it."""
 _HIDES = re.compile(rb"[#\"']")
 _DELIMITERS = re.compile(rb'(?<!")"{3,5}(?!")'), re.compile(rb"(?<!')'{3,5}(?!')")
-_KEY_SIGNS = re.compile(rb"[=.\]\"' \t\r\n{},]")
+_KEY_SIGNS = re.compile(rb"[=.\[\]\"' \t\r\n{},]")
 
 
 class _Place(NamedTuple):
-    """The offsets of a key, of its expression, and of the header above it, which a header is itself.
+    """The offsets of a key with the sign after it, of its expression, and of the header above it.
 
-    In an inline table the last two do not matter. The name defined is certain at `part`, its form only later.
+    A header is its own. In an inline table the last two do not matter. The name defined is certain at `part`,
+    its form only later.
     """
 
     key: Span
@@ -74,7 +77,7 @@ class _Definitions:
 
     def add(self, expression: Expression) -> None:
         """Add the next expression of the file."""
-        span = expression.key.start, expression.key.end
+        span = expression.key.start, expression.key.end + 1
         if expression.form is Form.PAIR:
             place = _Place(span, expression.key.ends[-1], expression.start, self._header)
             self._add_pair(expression.key, place, self._current)
@@ -83,10 +86,14 @@ class _Definitions:
                 table.is_closed = True
             self._dotted, self._header = [], span
             self._current = self._opened(expression)
+            for start, end in expression.torn:
+                torn = Fault("the two brackets of a header touch", ((start, end),), repaired_from=start + 1)
+                goes_on = b"%s]\n[" % _unused(self._data)
+                self.faults.append(torn._replace(repaired_until=end - 1, goes_on=goes_on))
         for keys in expression.inline_tables:
             inline = _Table(_Place((0, 0), 0))
             for key in keys:
-                self._add_pair(key, _Place((key.start, key.end), key.ends[-1]), inline)
+                self._add_pair(key, _Place((key.start, key.end + 1), key.ends[-1]), inline)
 
     def _add_pair(self, key: Key, place: _Place, table: _Table) -> None:
         for part, end in zip(key.parts[:-1], key.ends, strict=False):
@@ -107,7 +114,8 @@ class _Definitions:
     def _opened(self, header: Expression) -> _Table:
         """The table of *header*; one that belongs to no other if the header has a fault."""
         key, table, array = header.key, self._root, b""
-        place = _Place((key.start, key.end), key.ends[-1], header.start, (key.start, key.end))
+        span = key.start, key.end + 1
+        place = _Place(span, key.ends[-1], header.start, span)
         is_element = header.form is Form.ELEMENT
         fresh = _Table(place, is_closed=True, is_element=is_element)
         for part, end in zip(key.parts[:-1], key.ends, strict=False):
@@ -152,7 +160,7 @@ class _Definitions:
         earlier = sorted({known_at, *headers})
         is_relative = first.header is None and again.header is not None
         fault = Fault(
-            f"{self._data[slice(*again.key)].decode('utf-8', 'replace').strip()} is defined twice",
+            f"{self._data[again.key[0] : again.part].decode('utf-8', 'replace')} is defined twice",
             (*earlier, (again.key[0], end)),
             local=is_local and not is_relative,
             together=again.start is not None,
@@ -163,14 +171,16 @@ class _Definitions:
         elif again.start is not None and (array or not again.is_header):
             fault = fault._replace(repaired_from=earlier[-1][1], repaired_until=again.start)
         if fault.repaired_until:
-            fault = fault._replace(goes_on=b"=0\n%s\n" % header, repaired_by=header)
-        self.faults.append(fault)
+            lines = [b"%s\n%s\n" % (end, header) for end in _ENDS]
+            self.faults += [fault._replace(goes_on=line, repaired_by=header) for line in lines]
+        else:
+            self.faults.append(fault)
 
 
 class DefinedOnce(WholeTextCheck):
     """Refuses keys and tables that are defined twice."""
 
-    halves = MappingProxyType({b'"': b'"', b"'": b"'", b"=": b"", b"]": b""})
+    halves = MappingProxyType({b'"': b'"', b"'": b"'", **dict.fromkeys((b"=", b"[", b"]", b" ", b"\t"), b"")})
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
@@ -222,7 +232,10 @@ class DefinedOnce(WholeTextCheck):
         """As in `WholeTextCheck`, if the first delimiter of a kind may both open and close a string."""
         if right != self._last_right[0]:
             found = (delimiter.search(right) for delimiter in _DELIMITERS)
-            self._last_right = right, any(self._may_close_string(match) for match in found if match is not None)
+            self._last_right = (
+                right,
+                any(self._may_close_string(match) for match in found if match is not None),
+            )
         return self._last_right[1]
 
     def _may_close_string(self, delimiter: re.Match[bytes]) -> bool:

@@ -9,6 +9,8 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
+from fimlsp.quotient.language.contract import Span
+
 _PART = rb"[A-Za-z0-9_-]+|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'"
 _DOTTED = re.compile(rb"[ \t]*((?:%s)(?:[ \t]*\.[ \t]*(?:%s))*)[ \t]*" % (_PART, _PART))
 PARTS = re.compile(_PART)
@@ -19,7 +21,8 @@ _PIECE = re.compile(
     rb"|(?P<skipped>[ \t\r]+|#[^\n]*)|[][{},=\n]|[^][{},=\n\"'#]+",
     re.DOTALL,
 )
-_OPENING = re.compile(rb"[ \t]*(\[?)(\[?)")
+_OPENING = re.compile(rb"[ \t]*(?:(?P<torn>\[[ \t]+\[)|(?P<element>\[\[)|(?P<table>\[)|)")
+_TORN_END = re.compile(rb"\][ \t]+\]")
 _BLANK = re.compile(rb"[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)")
 
 
@@ -49,18 +52,23 @@ class Form(Enum):
 
 
 class Expression(NamedTuple):
-    """An expression at `start`, and the keys of each inline table in its value, up to the offset `end`."""
+    """An expression at `start`, and the keys of each inline table in its value, up to the offset `end`.
+
+    The brackets of a header are `torn` where white space stands between two of them.
+    """
 
     form: Form
     key: Key
     start: int
     end: int
     inline_tables: tuple[tuple[Key, ...], ...] = ()
+    torn: tuple[Span, ...] = ()
 
     def moved(self, by: int) -> Expression:
         """The same expression in a text that has *by* more bytes before it."""
         inline_tables = tuple([tuple([key.moved(by) for key in keys]) for keys in self.inline_tables])
-        return Expression(self.form, self.key.moved(by), self.start + by, self.end + by, inline_tables)
+        torn = tuple([(start + by, end + by) for start, end in self.torn])
+        return Expression(self.form, self.key.moved(by), self.start + by, self.end + by, inline_tables, torn)
 
 
 class UnreadableError(Exception):
@@ -82,9 +90,13 @@ def expression_at(data: bytes, start: int) -> Expression:
     opening = _OPENING.match(data, start)
     assert opening is not None
     key = _key_at(data, opening.end())
-    if opening[1]:
+    if opening.lastgroup is not None:
         end = data.find(b"\n", key.end) + 1 or len(data)
-        return Expression(Form.ELEMENT if opening[2] else Form.TABLE, key, start, end)
+        torn = [opening.span("torn")] if opening["torn"] else []
+        if _TORN_END.match(data, key.end):
+            torn.append((key.end, key.end + 2))
+        form = Form.TABLE if opening["table"] else Form.ELEMENT
+        return Expression(form, key, start, end, torn=tuple(torn))
     end, inline_tables = _read_value(data, key.end + 1)
     return Expression(Form.PAIR, key, start, end, inline_tables)
 

@@ -36,8 +36,7 @@ class Toml(Language):
     """
 
     name = "TOML"
-    enclosures = {"{": "}", "[": "]", "[ ": "] "}  # noqa: RUF012 -- a constant of the class
-    blocks = dict.fromkeys(("[", "[ "), ("]", "] "))
+    enclosures = {"{": "}", "[": "]"}  # noqa: RUF012 -- a constant of the class
 
     @property
     def editor(self) -> EditorPolicy:

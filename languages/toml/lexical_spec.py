@@ -2,9 +2,6 @@
 
 A bare key may look like a number or a date, as `1.5` or `1979-05-27` do. Such text is of a kind of its own,
 so the lexer need not know where keys stand. Keys that start like numbers keep their dots, as in `1.5b`.
-
-A bracket is one lexeme with white space after it, and another one without. The two brackets of `[[` in a
-header touch, while those of an array in an array need not.
 """
 
 from __future__ import annotations
@@ -60,7 +57,6 @@ def _rules() -> tuple[Rule, ...]:
     like_number = sequence(one_of(string.digits + "-"), many(bare), some(".", some(bare)))
     return (
         *(Rule(text, sequence(text)) for text in PUNCTUATION),
-        *(Rule(bracket + " ", sequence(bracket, _SPACE)) for bracket in "[]"),
         Rule(
             "KEY_OR_VALUE", choice(_number("-", "-"), _based_number(), _name("-"), "true", "false", _date())
         ),

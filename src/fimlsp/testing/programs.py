@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fimlsp.quotient.language.contract import Language
 from fimlsp.testing.checking import Judged, Tally
-from fimlsp.testing.cuts import broken_cuts, cut_text, staying_cuts
+from fimlsp.testing.cuts import balanced_cuts, broken_cuts, cut_text, staying_cuts
 
 Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
 """Tallies of all suites in turn, from a seed; also of real files, if there are any."""
@@ -120,6 +120,7 @@ def in_cuts(of: Judged, program: Program, rng: random.Random, files: Sequence[Pa
     else:
         yield cut_text(of, data, rng)
         yield staying_cuts(of, data, rng)
+        yield balanced_cuts(of, data, rng)
         other = program(rng, 50)
         for _ in range(5):
             yield broken_cuts(of, data, other, rng)

@@ -66,7 +66,7 @@ def test_cases(path):
 
 REFUSALS = [
     ("a = \n", "line 1, column 5: the end instead of"),
-    ("[ [a]]\n", "line 1, column 3: `[a]]` instead of KEY"),
+    ("[ [a]]\n", "line 1, column 3: `[a]]` instead of [ KEY"),
     ("a = 1 b = 2\n", "line 1, column 7: `b = 2` instead of EOL COMMENT"),
     ("a = {b = 1,}\n", "line 1, column 12: `}` instead of KEY"),
 ]

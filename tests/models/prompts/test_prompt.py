@@ -90,6 +90,8 @@ def test_a_reserve_larger_than_the_context_is_an_error():
 A, B = Neighbour("pkg/a.py", b"a = 1\n"), Neighbour("pkg/b.py", b"b = 2\n")
 FILES_OF_PROJECT = "# Path: pkg/b.py\nb = 2\n\n# Path: pkg/a.py\na = 1\n\n# Path: pkg/c.py\n"
 PROJECT = "<repo_name>project<file_sep>pkg/b.py\nb = 2\n<file_sep>pkg/a.py\na = 1\n<file_sep>"
+
+
 def family_and_order(value):
     """The families of tiny checkpoints with the tokens *value*; other values name themselves."""
     return "-".join(name for name, (_, tokens) in c.FAMILIES.items() if tokens is value) or None
