@@ -1,7 +1,6 @@
-"""TOML: Python's `tomllib` as the reference parser, and the places for holes: tokens, brackets and lines.
+"""TOML 1.0: tomli 2.2.1 as the reference parser, and the places for holes: tokens, brackets and lines.
 
-A key that is defined twice is no fault of syntax; `compile_error` has it. The parser stops
-at its first fault, so it finds no fault of syntax below such a place.
+Later versions of tomli, and `tomllib` from Python 3.15 on, read TOML 1.1.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import re
 
 from fimlsp.datasets.languages.replay_language import BracketPlaces, MissingParserError, ReplayLanguage, Span
+from fimlsp.extras import package_version
 from fimlsp.languages.toml import toml as toml_grammar
 
 _TOKEN = re.compile(
@@ -16,45 +16,26 @@ _TOKEN = re.compile(
     r"|(?P<skipped>#[^\n]*)|[][{},=]|[^][{},=\"'#\s]+",
     re.DOTALL,
 )
-_BEYOND_SYNTAX = (
-    "Cannot overwrite",
-    "Cannot declare",
-    "Cannot mutate",
-    "Cannot redefine",
-    "Duplicate inline",
-)
+PACKAGE = "tomli==2.2.1"
 
 
-def _error(text: str) -> str | None:
+def syntax_error(text: str) -> str | None:
+    """The error in *text*, in one line; None if it is TOML. Keys that are defined twice are errors as well.
+
+    Raises:
+        MissingParserError: tomli is missing, or of another version.
+    """
+    if f"tomli=={package_version('tomli')}" != PACKAGE:
+        raise MissingParserError(f"Cannot check TOML 1.0: its parser is missing. Run: pip install {PACKAGE}")
+    import tomli
+
     try:
-        import tomllib
-    except ImportError as error:
-        raise MissingParserError(
-            "Cannot check TOML: Python 3.10 has no tomllib. Use Python 3.11 or newer."
-        ) from error
-    try:
-        tomllib.loads(text)
+        tomli.loads(text)
     except ValueError as error:
         return str(error)
     except RecursionError:
         return "nested too deeply for the reference parser"
     return None
-
-
-def syntax_error(text: str) -> str | None:
-    """The error of syntax in *text*, in one line; None if there is none.
-
-    Raises:
-        MissingParserError: this Python has no `tomllib`.
-    """
-    error = _error(text)
-    return None if error is None or error.startswith(_BEYOND_SYNTAX) else error
-
-
-def compile_error(text: str) -> str | None:
-    """The key or table that *text* defines twice, in one line; None if there is none."""
-    error = _error(text)
-    return error if error is not None and error.startswith(_BEYOND_SYNTAX) else None
 
 
 def tokens_of(text: str) -> list[Span]:
@@ -67,9 +48,9 @@ TOML = ReplayLanguage(
     name="toml",
     patterns=("*.toml",),
     grammar=toml_grammar,
-    reference_parser="Python's tomllib",
+    reference_parser="tomli 2.2.1",
     syntax_error=syntax_error,
-    compiler=compile_error,
+    compiler=None,
     suites=TOML_PLACES.suites_of,
     bodies=TOML_PLACES.bodies_of,
     statements=TOML_PLACES.statements_of,

@@ -1,4 +1,4 @@
-"""Holds the engine against Python's `tomllib`: `python -m tests.languages.toml --cases 100000 [FOLDER]`."""
+"""Holds the engine against tomli: `python -m tests.languages.toml --cases 100000 [FOLDER]`."""
 
 from fimlsp.testing import command
 

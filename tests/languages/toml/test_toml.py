@@ -1,12 +1,10 @@
-"""TOML against Python's `tomllib`: short middles, cuts of random files, edits, and cases one by one."""
+"""TOML against tomli: short middles, cuts of random files, edits, and cases one by one."""
 
 import itertools
 import random
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("tomllib")
 
 from fimlsp.languages.toml import toml
 from fimlsp.testing import cases, fed, first_refusal, grows, total, type_a_line, verdict

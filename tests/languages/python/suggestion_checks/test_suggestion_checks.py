@@ -24,7 +24,6 @@ from fimlsp.languages.python.suggestion_checks.lines import (
 )
 from fimlsp.languages.python.suggestion_checks.unknown_names import first_unknown_name
 
-
 MARK = "¦".encode()
 
 
