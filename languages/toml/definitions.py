@@ -1,9 +1,9 @@
 """The definitions of a TOML file: each key and each table is defined once.
 
 A key may stand for a value, which nothing extends, even if it is an inline table or an array. It may stand
-for a table or for an array of tables, whose last element is the one that later lines extend. A table is
-*closed* to the keys of pairs in other tables once it has a header, or once the header after its pairs with
-dots has come. Tables that stand only within the keys of headers are open.
+for a table or for an array of tables, whose last element is the one that later lines extend. Pairs of other
+tables add nothing to a table that is *closed*. One with a header is closed at once, and one that pairs with
+dots have made is closed by the next header. Tables that only stand within the keys of headers are open.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fimlsp.quotient.language.contract import Fault, Span, WholeTextCheck
 
 _MOST_MENDED = 4
 _AFTER_VALUE = re.compile(rb"[ \t]*(?:[],}#\r\n]|\Z)")
-_ENDS = (b"=0", b"0", b"}", b"0}", b"=0}", b"]", b"0]")
+_ENDS = (b"=0", b"x=0", b"0", b"}", b"0}", b"=0}", b"=0}}", b"]", b"0]")
 """Texts that end an expression, each from other places in it."""
 _HIDES = re.compile(rb"[#\"']")
 _DELIMITERS = re.compile(rb'(?<!")"{3,5}(?!")'), re.compile(rb"(?<!')'{3,5}(?!')")

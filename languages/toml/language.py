@@ -31,8 +31,8 @@ START = "file"
 class Toml(Language):
     """TOML 1.0 in UTF-8, without a byte order mark.
 
-    It is read as tomli 2.2.1 and `tomllib` up to Python 3.14 read it, apart from limits: numbers may have any
-    number of digits, and brackets may nest deeply.
+    It is read as tomli 2.2.1 and `tomllib` up to Python 3.14 read it. Numbers may have any number of digits
+    and brackets may nest deeply, which these limit.
     """
 
     name = "TOML"
