@@ -175,7 +175,8 @@ def main(arguments: list[str]) -> None:
         _print_row(name, figures)
     _print_row("together", everything)
     exceeded = list(excesses(counts())) if not paths else []
-    print(*exceeded, sep="\n")
+    for limit in exceeded:
+        print(limit)
     if "--sentences" in arguments:
         print("", *everything.long_sentences, *everything.long_paragraphs, sep="\n")
     sys.exit(bool(exceeded))

@@ -18,8 +18,6 @@ Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
 Program = Callable[[random.Random, int], bytes]
 """A valid program of about so many lexemes or more."""
 
-_MOST_TRIES = 10
-
 
 @cache
 def depths(language: Language) -> dict[int, int]:
@@ -38,30 +36,33 @@ def depths(language: Language) -> dict[int, int]:
     return depth_of
 
 
+@cache
+def unbounded(language: Language) -> frozenset[int]:
+    """The symbols that derive texts of any length, as they lead to themselves or to such a one."""
+    grammar = language.grammar()
+    parts_of: dict[int, set[int]] = {}
+    for production in grammar.productions:
+        parts_of.setdefault(production.lhs, set()).update(production.rhs)
+    led_to = {symbol: set(parts) for symbol, parts in parts_of.items()}
+    changed = True
+    while changed:
+        changed = False
+        for parts in led_to.values():
+            further = set().union(*(parts_of.get(part, ()) for part in parts))
+            changed |= not further <= parts
+            parts |= further
+    recursive = {symbol for symbol, parts in led_to.items() if symbol in parts}
+    return frozenset(symbol for symbol, parts in led_to.items() if recursive & {symbol, *parts})
+
+
 def lexemes(
     language: Language, texts: Mapping[str, Sequence[bytes]], rng: random.Random, size: int
 ) -> list[bytes]:
     """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal.
 
-    They are fewer only if the grammar rarely has so many, as without repetitions.
+    The more are missing, the likelier a repetition goes on. Once there may be *size*, the ways are short.
     """
-    longest: list[bytes] = []
-    for tries in range(_MOST_TRIES):
-        derived = _derivation(language, texts, rng, size, lasting=2.0**tries)
-        longest = max(longest, derived, key=len)
-        if len(longest) >= size:
-            break
-    return longest
-
-
-def _derivation(
-    language: Language, texts: Mapping[str, Sequence[bytes]], rng: random.Random, size: int, *, lasting: float
-) -> list[bytes]:
-    """The lexemes of a random derivation, which takes the shortest ways once there may be *size*.
-
-    Before, repetitions are likely to go on if many lexemes are missing, and if they are *lasting*.
-    """
-    grammar, depth = language.grammar(), depths(language)
+    grammar, depth, grows = language.grammar(), depths(language), unbounded(language)
     texts_so_far: list[bytes] = []
     waiting = [grammar.start]
     while waiting:
@@ -75,7 +76,9 @@ def _derivation(
         if missing <= 0:
             best = min(max(depth[part] for part in option.rhs) for option in options)
             options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
-        weights = [lasting * sqrt(max(missing, 1)) if symbol in option.rhs else 1 for option in options]
+        elif grows.isdisjoint(waiting):
+            options = tuple(o for o in options if not grows.isdisjoint(o.rhs)) or options
+        weights = [2 * sqrt(max(missing, 1)) if symbol in option.rhs else 1 for option in options]
         waiting.extend(reversed(rng.choices(options, weights)[0].rhs))
     return texts_so_far
 
@@ -118,7 +121,9 @@ def in_cuts(of: Judged, program: Program, rng: random.Random, files: Sequence[Pa
         wrong.judge(b"", b"", data, of.start_between(b"", data))
         yield wrong
     else:
-        yield cut_text(of, data, rng)
+        tally = cut_text(of, data, rng)
+        tally.lengths.append(len(data))
+        yield tally
         yield staying_cuts(of, data, rng)
         yield balanced_cuts(of, data, rng)
         other = program(rng, 50)
