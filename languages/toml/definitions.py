@@ -299,7 +299,7 @@ def _longer_keys(data: bytes, span: Span, begin: int, end: int) -> Iterator[tupl
         if max(first, begin) <= min(last, end):
             yield min(last, end), unused
         after = max(part.end(), begin)
-        if is_quoted and after <= min(span[1], end) and not data[part.end() : after].strip():
+        if after <= min(span[1], end) and not data[part.end() : after].strip():
             yield after, b"." + unused
         if is_quoted and begin <= part.start() <= end:
             yield part.start(), unused + b"."
