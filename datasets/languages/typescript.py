@@ -105,11 +105,16 @@ def packages_folder() -> Path:
     Raises:
         MissingParserError: one of them is missing; the message has the command that installs them.
     """
-    folder = Path(os.environ.get(_FOLDER_VARIABLE) or cache_folder() / "node")
+    folder = node_packages().parent
     if not all((folder / "node_modules" / package.partition("@")[0]).is_dir() for package in PACKAGES):
         command = f"npm install --prefix {folder} {' '.join(PACKAGES)}"
         raise MissingParserError(f"Cannot check TypeScript: its parser is missing. Run: {command}")
     return folder
+
+
+def node_packages() -> Path:
+    """The folder of the packages for Node.js; it need not exist."""
+    return Path(os.environ.get(_FOLDER_VARIABLE) or cache_folder() / "node") / "node_modules"
 
 
 def tokens_of(text: str) -> list[Span]:

@@ -132,11 +132,18 @@ def test_made_once_of_what_is_locked_and_again_for_an_extra_another_wheel_or_whe
     assert "fimlsp-1.0" in installed(mended)
 
 
-def test_after_interruptions_the_next_attempt_makes_it(supplies):
+@pytest.mark.parametrize(
+    ("steps", "how"),
+    [
+        (["processing"], signal.SIGKILL),
+        (["processing"], signal.SIGTERM),
+        pytest.param(["making the environment", "unpacking"], signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
+def test_after_interruptions_the_next_attempt_makes_it(supplies, steps, how):
     """Wherever the machine is switched off, and where the editor ends it in the midst."""
-    places = ("making the environment", "processing", "unpacking")
-    for step, how in [*((step, signal.SIGKILL) for step in places), ("processing", signal.SIGTERM)]:
-        interrupt(supplies, step, how, MAKER if step == places[0] else QUICK_MAKER)
+    for step in steps:
+        interrupt(supplies, step, how, MAKER if step == "making the environment" else QUICK_MAKER)
         assert not (supplies.parent / "made" / "current.json").exists()
     assert "python" in make(supplies)[1]
     assert len(environments(supplies)) == 1

@@ -94,7 +94,8 @@ def is_usable(data: bytes) -> bool:
 
 def files(python: Interpreter) -> list[str]:
     """The Python files that an interpreter can import, with those beside them."""
-    folders = json.loads(python.output("-I", "-c", "import json, sys; print(json.dumps(sys.path))"))
+    code = "import json, sys; print(json.dumps([folder for folder in sys.path if folder]))"
+    folders = json.loads(python.sources.evaluated(code))
     paths = (path for folder in folders if Path(folder).is_dir() for path in Path(folder).rglob("*.py"))
     return sorted({str(path.resolve()) for path in paths if path.is_file()})
 

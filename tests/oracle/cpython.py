@@ -13,11 +13,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-import resource
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
+
+try:
+    import resource
+except ImportError:  # WebAssembly
+    resource = None
 
 VALID, INVALID, LIMIT = "valid", "invalid", "limit"
 _LENGTH = 4
@@ -79,6 +83,8 @@ def verdict(data: bytes, *, compiles: bool = False) -> Verdict:
 
 def _limit_time() -> None:
     """End this process if the next text takes too long: Python 3.8 never returns from some."""
+    if resource is None:
+        return
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + _MOST_SECONDS, hard))

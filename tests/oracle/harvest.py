@@ -1,7 +1,8 @@
 """Snippets of Python out of an interpreter's own tests, each with that interpreter's verdict.
 
-A program for every interpreter from 3.8 on: `pythonX.Y harvest.py OUT` writes one JSON object a line. Its
-keys are `source`, `origin`, `message` (None if the source is valid) and `kinds` (those of its syntax nodes).
+A program for every interpreter from 3.8 on: `pythonX.Y harvest.py OUT TESTS` reads the folder TESTS and
+writes one JSON object a line. Its keys are `source`, `origin`, `message` (None if the source is valid) and
+`kinds` (those of its syntax nodes).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import doctest
 import json
 import re
 import sys
-import sysconfig
 import textwrap
 import tokenize
 import warnings
@@ -19,7 +19,6 @@ from pathlib import Path
 
 from cpython import INVALID, VALID, tree_of, verdict
 
-TESTS = Path(sysconfig.get_path("stdlib")) / "test"
 LONGEST_STATEMENT = 12
 LONGEST_STRING = 4000
 RUNNING = re.compile("compile|exec|eval|parse|check|syntax|valid|run|assert|round|trip", re.IGNORECASE)
@@ -75,15 +74,15 @@ class Harvest:
             self.add(textwrap.dedent(text), origin)
 
 
-def harvest() -> Harvest:
-    """All snippets of this interpreter's tests."""
+def harvest(tests: Path) -> Harvest:
+    """All snippets of the *tests* of an interpreter."""
     harvest = Harvest()
-    for path in sorted(TESTS.rglob("*.py")):
+    for path in sorted(tests.rglob("*.py")):
         if "bad" in path.stem:
             harvest.add(path.read_bytes(), f"file {path.name}")
         else:
             add_file(harvest, path)
-    for path in sorted(TESTS.rglob("*.txt")):
+    for path in sorted(tests.rglob("*.txt")):
         text = path.read_bytes().decode("utf-8", "replace")
         if ">>> " in text:
             harvest.add_string(text, f"doctest {path.name}")
@@ -151,7 +150,7 @@ def main():
     """Write all snippets with their verdicts."""
     warnings.simplefilter("ignore")
     with Path(sys.argv[1]).open("w", encoding="ascii") as file:
-        for data, origin in harvest().origins.items():
+        for data, origin in harvest(Path(sys.argv[2])).origins.items():
             answer = verdict(data)
             if answer.kind not in (VALID, INVALID):
                 continue

@@ -39,7 +39,7 @@ def snippets(python: Interpreter) -> list[Snippet]:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(f".{os.getpid()}.part")  # others may be making it as well
-        python.output("-W", "ignore", str(harvest_program()), str(partial))
+        python.run(harvest_program(), partial, tests_of(python.sources))
         partial.replace(path)
     return list(_read(path))
 
@@ -49,8 +49,14 @@ def harvest_program() -> Path:
     return Path(__file__).with_name("harvest.py")
 
 
+def tests_of(python: Interpreter) -> Path:
+    """The folder of the tests of *python*."""
+    code = "import pathlib, sysconfig; print(pathlib.Path(sysconfig.get_path('stdlib')) / 'test')"
+    return Path(python.evaluated(code).strip())
+
+
 def _stored(python: Interpreter) -> Path:
-    exact = python.output("-c", "import sys; print(sys.version)")
+    exact = python.evaluated("import sys; print(sys.version)")
     made_by = hashlib.sha256(exact.encode())
     for program in (harvest_program(), Path(cpython.__file__)):
         made_by.update(program.read_bytes())

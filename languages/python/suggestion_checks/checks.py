@@ -82,13 +82,15 @@ def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
 
     Such ends are an idle name, and the name of an argument without its value. A comma is one if *whole* goes
     on in the line, or if it makes a tuple outside brackets. So is `return`, `raise` or `yield` before its
-    value, an object before its attribute, and one that is assigned before its index.
+    value, an object before its attribute, and one that is assigned before its index. In a bracket that *text*
+    opens, an object may stay alone: the cursor stays after it.
     """
     following, line = whole[len(text) :], left[left.rfind(b"\n") + 1 :] + text
     if _TAKES_VALUE.search(line) and _VALUE.match(following):
         return True
     if following[:1] == b"." and _HAS_ATTRIBUTE.search(line):
-        return True
+        state = state_at_end(left)
+        return len(state.feed(text).brackets) <= len(state.brackets)
     if following[:1] == b"[" and _ALIAS.search(line):
         return True
     if text.endswith(b","):

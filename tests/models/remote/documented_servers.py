@@ -18,11 +18,14 @@ follow
 
 import json
 import threading
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from fimlsp.models.loading import BUNDLED, load_model
 
 LOGPROBS_MAX = 20
+ONE_AT_A_TIME = threading.Lock()
+"""Held while the model of all servers computes."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -36,8 +39,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, body))
-        status, lines = self.server.posts[self.path](self.server.model, body)
-        self.answer("".join(lines), status)
+        with ONE_AT_A_TIME:
+            status, lines = self.server.posts[self.path](self.server.model, body)
+            text = "".join(lines)
+        self.answer(text, status)
 
     def answer(self, text, status=200):
         data = text.encode()
@@ -220,13 +225,19 @@ SERVERS = {
 }
 
 
+@cache
+def own_model():
+    """The model of all servers."""
+    return load_model(uses_buffer=False, dtype="float32")
+
+
 def start(kind):
     """A running server of that kind, with its `address` and its requests in `asked`."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     entry, server.posts, *others = SERVERS[kind]
     server.others = others[0] if others else {}
     server.listed = {"object": "list", "data": [entry]}
-    server.model, server.asked = load_model(uses_buffer=False, dtype="float32"), []
+    server.model, server.asked = own_model(), []
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -172,6 +172,7 @@ def test_a_compiled_step_is_the_same_step():
     assert plain[2] < plain[0]
 
 
+@pytest.mark.slow
 def test_without_a_compiler_a_sentence_says_so(tmp_path):
     options = options_of(tmp_path, "--minutes", "0.01", "--compile")
     code = "from fimlsp.models.training import examples; examples.TOKENIZER_PASSAGES = 20\n"

@@ -344,6 +344,7 @@ STOPS = [
     ("", "raise a", "\n", ".B()", True),
     ("x = ", '"a"', "\n", ".join(b)", True),
     ("x = f(", "a", ")", ".b", True),
+    ("x = ", "f(a", "\n", ".b)", False),
     ("x = ", "f(a)", "\n", ".b", True),
     ("x = ", "a[0]", "\n", ".b", True),
     ("x = ", "1", "\n", ".5", True),
