@@ -180,7 +180,9 @@ class _Definitions:
 class DefinedOnce(WholeTextCheck):
     """Refuses keys and tables that are defined twice."""
 
-    halves = MappingProxyType({b'"': b'"', b"'": b"'", **dict.fromkeys((b"=", b"[", b"]", b" ", b"\t"), b"")})
+    halves = MappingProxyType(
+        {b'"': b'"', b"'": b"'", **dict.fromkeys((b".", b"=", b"[", b"]", b" ", b"\t"), b"")}
+    )
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
