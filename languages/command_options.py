@@ -1,4 +1,4 @@
-"""Options of commands for a language: a grammar of the user's own, and the interface of sLua scripts."""
+"""Options of commands for a language: a user's own grammar, an interface of sLua, a schema of SQL."""
 
 from __future__ import annotations
 
@@ -20,4 +20,11 @@ INTERFACE = click.option(
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="With --language slua: the interface that scripts are given.",
+)
+
+SCHEMA = click.option(
+    "--schema",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="For SQL: CREATE statements of the tables that queries may use.",
 )

@@ -248,7 +248,8 @@ class OpenDocuments:
         if name.uri in self._left_out:
             by_rules = f"this file is left out: {UNREADABLE}"
         user_grammar = self._rules.grammars.get(language)
-        python = Python(self._rules.python or self._python_of(name.uri), self._rules.check)
+        release = self._rules.python or self._python_of(name.uri)
+        python = Python(release, self._rules.check, top_level_await=is_of_notebook)
         grammar = user_grammar if isinstance(user_grammar, Language) else grammar_of(language, python)
         cell, problem = _read(text, is_cell=is_of_notebook)
         return OpenDocument(name, language, version, text, grammar, cell, by_rules, by_rules or problem)

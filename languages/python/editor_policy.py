@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fimlsp.languages.python.names.code_state import state_at_end
 from fimlsp.languages.python.names.known_names import BUILTIN_NAMES
@@ -23,7 +23,12 @@ _NOT_CODE = re.compile(
 
 @dataclass(frozen=True)
 class PythonPolicy(EditorPolicy):
-    """Python's policy, with the checks of `suggestion_checks/`."""
+    """Python's policy, with the checks of `suggestion_checks/`.
+
+    With *top_level_await* statements outside functions may wait.
+    """
+
+    top_level_await: bool = False
 
     def opens_block(self, line: bytes) -> bool:
         """As in `EditorPolicy`."""
@@ -39,7 +44,7 @@ class PythonPolicy(EditorPolicy):
 
     def first_unwanted(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """As in `EditorPolicy`."""
-        return first_unwanted(left, text, right)
+        return first_unwanted(left, text, right, top_level_await=self.top_level_await)
 
     def stops_idly(self, left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
         """As in `EditorPolicy`."""
@@ -59,3 +64,6 @@ PYTHON_POLICY = PythonPolicy(
     not_code=_NOT_CODE,
     prose=re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL),
 )
+
+CELL_POLICY = replace(PYTHON_POLICY, top_level_await=True)
+"""The policy in the cells of notebooks."""

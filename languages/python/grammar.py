@@ -35,24 +35,28 @@ def python_grammar(
     *,
     fine: bool = False,
     evaluated: bool | None = None,
+    top_level_await: bool = False,
 ) -> Grammar:
     """The grammar of a version of Python; its sentences are the terminals of non-empty files. Cached.
 
     With *check* "compile" it leaves out the sentences that the compiler refuses, as far as a grammar can. A
     *fine* one does so within expressions as well, for files with annotations *evaluated* (see
-    `finer_places`).
+    `finer_places`). With *top_level_await* statements outside functions may wait.
 
     Raises:
         UnknownVersionError: The version is not one of `PYTHON_VERSIONS`.
     """
-    return _python_grammar(known_version(version), check, fine, evaluated)
+    return _python_grammar(known_version(version), check, fine, evaluated, top_level_await)
 
 
 @cache
-def _python_grammar(version: PythonVersion, check: Check, fine: bool, evaluated: bool | None) -> Grammar:
+def _python_grammar(
+    version: PythonVersion, check: Check, fine: bool, evaluated: bool | None, top_level_await: bool
+) -> Grammar:
     places = None
     if check == "compile":
         places = finer_places(version, evaluated=evaluated) if fine else places_of_blocks(version)
+        places = replace(places, first=places.first | _WAITING) if top_level_await else places
     switches = partial(switched_on, version=version, check=check, places=places)
     return read_grammar(grammar_text(), START, switches, places, drop_useless=True)
 
@@ -83,7 +87,8 @@ def switched_on(
 
 
 _FUNCTION = frozenset({"return", "yield"})
-_COROUTINE = _FUNCTION | {"await", "async"}
+_WAITING = frozenset({"await", "async"})
+_COROUTINE = _FUNCTION | _WAITING
 _LOOP = frozenset({"break"})
 _ANYTHING = frozenset({"yield", "await", "async", "idle"})
 _IN_FUNCTION = dict.fromkeys(_ANYTHING, "yield")

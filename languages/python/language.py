@@ -38,12 +38,15 @@ class Python(Language):
 
     If it is *fine*, its grammar restricts `yield` and `await` within expressions, for files with annotations
     *evaluated*, not evaluated, or (None) either.
+
+    With *top_level_await* statements outside functions may wait, as in the cells of notebooks.
     """
 
     version: PythonVersion = DEFAULT_VERSION
     check: Check = "parse"
     fine: bool = field(default=False, repr=False)
     evaluated: bool | None = field(default=None, repr=False)
+    top_level_await: bool = field(default=False, repr=False)
 
     enclosures = _ENCLOSURES
     byte_order_mark = True
@@ -56,9 +59,9 @@ class Python(Language):
     @property
     def editor(self) -> EditorPolicy:
         """As in `Language`."""
-        from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+        from fimlsp.languages.python.editor_policy import CELL_POLICY, PYTHON_POLICY
 
-        return PYTHON_POLICY
+        return CELL_POLICY if self.top_level_await else PYTHON_POLICY
 
     def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
@@ -70,7 +73,13 @@ class Python(Language):
         """As in `Language`."""
         from fimlsp.languages.python.grammar import python_grammar
 
-        return python_grammar(self.version, self.check, fine=self.fine, evaluated=self.evaluated)
+        return python_grammar(
+            self.version,
+            self.check,
+            fine=self.fine,
+            evaluated=self.evaluated,
+            top_level_await=self.top_level_await,
+        )
 
     def terminal(self, kind: str) -> str:
         """As in `Language`. Kinds that differ only in quotes or in escapes are a single terminal."""
@@ -82,7 +91,7 @@ class Python(Language):
             return None
         from fimlsp.languages.python.compiler.file_check import FileCheck
 
-        return FileCheck(self.version)
+        return FileCheck(self.version, top_level_await=self.top_level_await)
 
     def finer(self, beginning: bytes) -> Python:
         """As in `Language`. It depends on the evaluation of annotations, as far as *beginning* shows that."""

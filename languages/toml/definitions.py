@@ -133,7 +133,8 @@ class _Definitions:
             return known
         if isinstance(known, _Table) and not (known.is_element and is_element):
             is_exact = is_element or not known.defined.is_header
-            self._add_fault(known, place, key.end + 1, array, is_local=not is_element, is_exact=is_exact)
+            is_local = known.is_closed or not is_element
+            self._add_fault(known, place, key.end + 1, array, is_local=is_local, is_exact=is_exact)
         elif isinstance(known, _Place):
             self._add_fault(known, place, key.ends[-1], array, is_exact=True)
         table.children[key.parts[-1]] = fresh
@@ -153,22 +154,25 @@ class _Definitions:
 
         It *is_exact* if the whole key is that of *known*, rather than one within it.
         A header between the two repairs it, of another table or, if *again* is one, of the *array* around.
+        One before a pair moves that into another table.
         """
         first = known.defined if isinstance(known, _Table) else known
         known_at = first.key[0], first.part if is_exact else first.key[1]
         headers = {place.header for place in (first, again) if place.header and not place.is_header}
         earlier = sorted({known_at, *headers})
-        is_relative = first.header is None and again.header is not None
+        is_moved = again.is_header and not first.is_header  # by a header before it
         fault = Fault(
             f"{self._data[again.key[0] : again.part].decode('utf-8', 'replace')} is defined twice",
             (*earlier, (again.key[0], end)),
-            local=is_local and not is_relative,
-            together=again.start is not None,
+            local=is_local and (first.header is not None or again.header is None),
+            together=again.start is not None and not (is_moved and array),
         )
-        header = b"[[%s]]" % array if array else b"[%s]" % _unused(self._data)
-        if again.is_header and is_relative:
-            fault = fault._replace(repaired_until=first.start or 0)
+        header = b"[%s]" % _unused(self._data)
+        if is_moved:
+            above = first.header[1] if first.header else 0
+            fault = fault._replace(repaired_from=above, repaired_until=first.start or 0)
         elif again.start is not None and (array or not again.is_header):
+            header = b"[[%s]]" % array if array else header
             fault = fault._replace(repaired_from=earlier[-1][1], repaired_until=again.start)
         if fault.repaired_until:
             lines = [b"%s\n%s\n" % (end, header) for end in _ENDS]

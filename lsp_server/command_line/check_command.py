@@ -1,4 +1,4 @@
-"""`fimlsp check`: the faults of sLua scripts, as a compiler reports them."""
+"""`fimlsp check`: the faults of sLua scripts, and descriptions of an interface or a schema for a model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 
 from fimlsp.errors import UserError
 from fimlsp.languages.slua.checker import Checked, check_script
+from fimlsp.languages.slua.description import described as described_scripts
 from fimlsp.languages.slua.interface import Interface, InterfaceError, extended, read_interface
 from fimlsp.languages.slua.syntax import Call, CallStatement, Name
+from fimlsp.languages.sql.description import described as described_queries
+from fimlsp.languages.sql.schema import read_schema
 
 MOST_BYTES = 1_000_000
 
@@ -38,6 +41,28 @@ def check_files(scripts: Sequence[Path], interface: Path | None, root: str | Non
         lines += [f"{path}:{fault}" for fault in checked.faults]
         declared = _with_script(declared, checked, path.stem)
     return lines
+
+
+def describe_interface(interface: Path | None, root: str | None) -> str:
+    """SLua with the declarations of *interface*, as a text for a model.
+
+    Raises:
+        InterfaceError: The interface has faults.
+        UnknownRootError: It does not declare the kind *root*.
+        UnreadableScriptError: As in `check_files`.
+    """
+    text = "" if interface is None else _text(interface)
+    return described_scripts(read_interface(text, str(interface)), text, root)
+
+
+def describe_schema(schema: Path) -> str:
+    """Queries over *schema*, as a text for a model.
+
+    Raises:
+        SchemaError: The schema cannot be used.
+        UnreadableScriptError: As in `check_files`.
+    """
+    return described_queries(read_schema(_text(schema), str(schema)))
 
 
 def _with_script(declared: Interface, checked: Checked, name: str) -> Interface:

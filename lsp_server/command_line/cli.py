@@ -14,7 +14,7 @@ import click
 
 from fimlsp import __version__
 from fimlsp.languages import LANGUAGES
-from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
+from fimlsp.languages.command_options import GRAMMAR, INTERFACE, SCHEMA, START
 from fimlsp.lsp_server.command_line.generate_command import generate
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.lsp_server.command_line.parameters import (
@@ -196,23 +196,37 @@ def verify(
 
 
 @command_line.command()
-@click.argument(
-    "scripts", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("scripts", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--interface",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The declarations that the scripts use.",
 )
 @click.option("--root", metavar="KIND", help="The kind of all scripts, as declared by --interface.")
-def check(scripts: tuple[Path, ...], interface: Path | None, root: str | None) -> None:
+@click.option(
+    "--describe",
+    is_flag=True,
+    help="Print a text about sLua and --interface, or SQL and --schema, for a model (generate --context).",
+)
+@SCHEMA
+def check(
+    scripts: tuple[Path, ...], interface: Path | None, root: str | None, describe: bool, schema: Path | None
+) -> None:
     """Check sLua SCRIPTS: one line for each fault. The exit status is 1 if there are any."""
-    from fimlsp.languages.slua.interface import UnknownRootError
-    from fimlsp.lsp_server.command_line.check_command import UnreadableScriptError, check_files
+    from fimlsp.errors import UserError
+    from fimlsp.lsp_server.command_line.check_command import check_files, describe_interface, describe_schema
 
+    if bool(scripts) is describe:
+        raise click.UsageError("Give either SCRIPTS or --describe.")
+    if schema is not None and (not describe or interface is not None or root is not None):
+        raise click.UsageError("--schema needs --describe, and no --interface or --root.")
     try:
+        if describe:
+            text = describe_interface(interface, root) if schema is None else describe_schema(schema)
+            click.echo(text, nl=False)
+            return
         faults = check_files(scripts, interface, root)
-    except (UnreadableScriptError, UnknownRootError) as error:
+    except UserError as error:
         raise click.ClickException(str(error)) from None
     for fault in faults:
         click.echo(fault)

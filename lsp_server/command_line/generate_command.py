@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from fimlsp.languages import LANGUAGES, language_named
-from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
+from fimlsp.languages.command_options import GRAMMAR, INTERFACE, SCHEMA, START
 from fimlsp.lsp_server.command_line.parameters import PYTHON, is_given, model_options, read_text, to_grammar
 from fimlsp.lsp_server.options import Settings, load_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fimlsp.languages.python.versions import PythonVersion
     from fimlsp.lsp_server.command_line.generating import Prompt
 
-SLUA = "slua"
+SLUA, SQL = "slua", "sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,25 @@ class ProgramOptions:
     start: str | None
     interface: Path | None
     root: str | None
+    schema: Path | None
     python: PythonVersion
     check: Literal["parse", "compile"]
 
     def prompt(self, text: bytes) -> Prompt:
         """The prompt *text*, with the state at its end."""
         from fimlsp.languages.python import Python
-        from fimlsp.lsp_server.command_line.generating import prompt_in_language, prompt_in_slua
+        from fimlsp.lsp_server.command_line.generating import (
+            prompt_in_language,
+            prompt_in_slua,
+            prompt_in_sql,
+        )
 
         if self.grammar is not None:
             return prompt_in_language(to_grammar(self.grammar, self.start or "start"), text)
         if self.language == SLUA:
             return prompt_in_slua(self.interface, self.root, text)
+        if self.schema is not None:
+            return prompt_in_sql(self.schema, text)
         if self.language == "python":
             return prompt_in_language(Python(self.python, self.check), text)
         return prompt_in_language(language_named(self.language), text)
@@ -60,6 +67,8 @@ class ProgramOptions:
             "--interface is for --language slua.": is_given(context, "interface") and not is_slua,
             "--root is for --language slua.": is_given(context, "root") and not is_slua,
             "--root needs --interface.": self.root is not None and self.interface is None,
+            "--schema is for --language sql.": is_given(context, "schema") and language != SQL,
+            "--language sql needs --schema.": self.schema is None and language == SQL,
             "--python-version is for --language python.": is_given(context, "python") and not is_python,
             "--check is for --language python.": is_given(context, "check") and not is_python,
         }
@@ -73,7 +82,7 @@ class ProgramOptions:
     "--language",
     default="python",
     show_default=True,
-    type=click.Choice(list(LANGUAGES)),
+    type=click.Choice([*LANGUAGES, SQL]),
     help="The language of the program.",
 )
 @click.option(
@@ -97,6 +106,7 @@ class ProgramOptions:
 @GRAMMAR
 @START
 @INTERFACE
+@SCHEMA
 @click.option(
     "--root",
     metavar="NAME",
@@ -153,6 +163,7 @@ def generate(
     start: str | None,
     interface: Path | None,
     root: str | None,
+    schema: Path | None,
     python: PythonVersion,
     check: Literal["parse", "compile"],
     tokens: int,
@@ -170,7 +181,7 @@ def generate(
     """
     if beams > 1 and temperature:
         raise click.UsageError("Give either --beams or --temperature: a beam search does not sample.")
-    options = ProgramOptions(language, grammar, start, interface, root, python, check)
+    options = ProgramOptions(language, grammar, start, interface, root, schema, python, check)
     options.check_combination(click.get_current_context())
     from fimlsp.lsp_server.command_line.generating import load, write_program
     from fimlsp.models.decoding.settings import DecodeSettings
@@ -185,7 +196,7 @@ def generate(
         min_p=min_p,
         seed=seed,
         beams=beams,
-        stop_when=(lambda _: True) if given.ends_early else None,
+        stop_when=given.stop_when,
     )
     write_program(load(load_of(Settings(**model))), given, settings)
 

@@ -1,6 +1,6 @@
 """Generates a program from left to right: the constraint after the prompt, and the loop that writes.
 
-The constraint is that of a language, of a grammar, or of sLua with an interface.
+The constraint is that of a language, of a grammar, of sLua with an interface, or of SQL with a schema.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
 from fimlsp.languages.slua.tidy import Tidy
 from fimlsp.languages.slua.types import Function, Table
+from fimlsp.languages.sql.parser import begin as begin_query
+from fimlsp.languages.sql.schema import SchemaError, read_schema
+from fimlsp.languages.typed.spacing import Spaced
 from fimlsp.lsp_server.command_line.parameters import read_text
 from fimlsp.lsp_server.command_line.terminal import ProgramOutput
 from fimlsp.lsp_server.messages import Load
@@ -49,14 +53,14 @@ class Prompt:
     Attributes:
         text: the start of the program.
         state: the constraint after it.
-        ends_early: True if generation stops as soon as it may.
+        stop_when: as in `DecodeSettings`.
         context: a text to read before the program.
         instructions: a message for a model that was made for conversations.
     """
 
     text: bytes
     state: State
-    ends_early: bool = False
+    stop_when: Callable[[bytes], bool] | None = None
     context: bytes = b""
     instructions: str = ""
 
@@ -92,7 +96,24 @@ def prompt_in_slua(interface: Path | None, root: str | None, text: bytes) -> Pro
     state = empty.feed(text)
     if state is None:
         raise _invalid_prompt(text, empty, "sLua")
-    return Prompt(text, Tidy.after(state, text), ends_early=root is not None and not is_kind)
+    is_single = root is not None and not is_kind
+    return Prompt(text, Tidy.after(state, text), (lambda _: True) if is_single else None)
+
+
+def prompt_in_sql(schema: Path, text: bytes) -> Prompt:
+    """The prompt *text* of a query over the tables of *schema*. A semicolon ends the query.
+
+    Raises:
+        click.ClickException: The schema cannot be used, or no valid query starts with *text*.
+    """
+    try:
+        empty = begin_query(read_schema(read_text(schema).decode(), str(schema)))
+    except SchemaError as error:
+        raise click.ClickException(str(error)) from None
+    state = empty.feed(text)
+    if state is None:
+        raise _invalid_prompt(text, empty, "SQL over this schema")
+    return Prompt(text, Spaced(state), lambda written: written.endswith(b";"))
 
 
 def _interface(file: Path | None) -> Interface:

@@ -1,4 +1,4 @@
-"""A Neovim for the tests: a real one without a terminal, driven through its API, read from its screen."""
+"""Editors for the tests: a real Neovim without a terminal, driven through its API; a browser for Jupyter."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ..lsp_server.waiting import HANG_GUARD_S, block_until
+from .jupyter_page import JUPYTER, chromium
 
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 NEOVIMS = Path(os.environ.get("FIMLSP_NEOVIM", Path.home() / ".cache" / "fimlsp-neovim"))
@@ -159,3 +160,14 @@ def start_neovim(tmp_path):
     yield start
     for neovim in started:
         neovim.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    assert (JUPYTER / "bin" / "jupyter-lab").exists(), "run tests/editors/prepare_jupyter.sh first"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -41,7 +41,10 @@ FOCUS = """() => {
   editor.setCursorPosition(editor.getPositionAt(editor.model.sharedModel.getSource().length));
   editor.revealPosition(editor.getCursorPosition());
 }"""
-HAS_EDITOR = "() => window.jupyterapp.shell.currentWidget?.content?.activeCell?.editor"
+IS_DRAWN = """count => {
+  const cells = window.jupyterapp.shell.currentWidget?.content?.widgets ?? [];
+  return cells.length === count && cells.every(({ editor }) => editor);
+}"""
 OBSERVE = """() => {
   window.painted = [];
   document.addEventListener('keydown', () => {
@@ -53,13 +56,12 @@ OBSERVE = """() => {
 
 def measure(page, name):
     """The times from key to paint, and milliseconds of fimlsp's own work for each key."""
-    number = NOTEBOOKS[name][1]
+    cells, number = NOTEBOOKS[name]
     page.tab.goto(page.lab.address(f"lab/tree/{file_of(name)}"))
     page.tab.locator(CURRENT_TAB, has_text=file_of(name)).wait_for()
-    page.tab.wait_for_function(HAS_EDITOR)
+    page.tab.wait_for_function(IS_DRAWN, arg=len(cells))  # JupyterLab draws all cells by and by
     page.tab.evaluate(ENTER, number)
     page.tab.wait_for_timeout(8_000)  # the kernel starts, and the server loads its model
-    page.tab.wait_for_function(HAS_EDITOR)
     page.tab.evaluate(FOCUS)
     page.press("Enter")
     page.tab.evaluate(OBSERVE)

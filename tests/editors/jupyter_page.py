@@ -24,6 +24,7 @@ QUIET = {
     },
     "@jupyterlab/docmanager-extension": {"plugin": {"autosave": False}},
 }
+PATIENT = {"confidence": 0, "debounceMs": 0, "deadlineMs": 60_000}
 SHARING = ("@jupyter/collaboration-extension", "@jupyter/docprovider-extension")
 MS = 1000
 
@@ -58,6 +59,21 @@ def free_port():
         return server.getsockname()[1]
 
 
+def listens(port):
+    """True if a server accepts connections at *port*."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def write_settings(folder, own):
+    """Write the settings of JupyterLab, with those of fimlsp in *own*."""
+    for package, plugins in {**QUIET, "jupyterlab-fimlsp": {"plugin": own}}.items():
+        for plugin, values in plugins.items():
+            path = folder / package / f"{plugin}.jupyterlab-settings"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(values))
+
+
 class Lab:
     """A Jupyter server with *files* by name, a base URL and a token.
 
@@ -71,13 +87,7 @@ class Lab:
         self.root.mkdir(parents=True)
         for name, text in files.items():
             (self.root / name).write_text(text, encoding="utf-8")
-        patient = {"confidence": 0, "debounceMs": 0, "deadlineMs": 60_000}
-        own = {"jupyterlab-fimlsp": {"plugin": {**patient, **(settings or {})}}}
-        for package, plugins in {**QUIET, **own}.items():
-            for plugin, values in plugins.items():
-                path = folder / "settings" / package / f"{plugin}.jupyterlab-settings"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(json.dumps(values))
+        write_settings(folder / "settings", {**PATIENT, **(settings or {})})
         self.server_extensions = {"jupyter_lsp": False, "jupyter_server_ydoc": shared}
         off = dict.fromkeys([*disabled, *(() if shared else SHARING)], True)
         (folder / "config" / "labconfig").mkdir(parents=True)
@@ -131,8 +141,7 @@ class Lab:
 
     def listens(self):
         assert self.process.poll() is None, self.log()
-        with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", self.port)) == 0
+        return listens(self.port)
 
     def log(self):
         return (self.folder / "log").read_text(errors="replace")[-3000:]
@@ -192,7 +201,7 @@ class Page:
 
     def open_in_notebook(self, path):
         """Open a page of Notebook 7, which has no status bar, and wait for the server."""
-        with self.tab.expect_console_message(lambda message: message.text.endswith("bundled is ready")):
+        with self.tab.expect_console_message(lambda message: message.text.endswith(" is ready")):
             self.tab.goto(self.lab.address(path))
 
     def open_beside(self, name):
@@ -213,6 +222,11 @@ class Page:
     def run(self, command):
         """Run a command of JupyterLab."""
         self.tab.evaluate("command => window.jupyterapp.commands.execute(command).then(() => null)", command)
+
+    def choose(self, label):
+        """Choose a command of the palette."""
+        self.press("Control+Shift+C")
+        self.tab.locator(".lm-CommandPalette-itemLabel", has_text=label).click()
 
     def cell(self, number):
         return self.tab.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell").nth(number)

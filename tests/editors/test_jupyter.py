@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 
 from ..lsp_server.waiting import block_until
-from .jupyter_page import BASE, JUPYTER, TOKEN, Lab, Page, chromium, notebook
+from .jupyter_page import BASE, TOKEN, Lab, Page, notebook
 
 pytestmark = pytest.mark.jupyter
 
@@ -28,23 +28,12 @@ def script(*candidates, text=""):
     return f"# {json.dumps(candidates)}\n{text}"
 
 
-@pytest.fixture(scope="session")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    assert (JUPYTER / "bin" / "jupyter-lab").exists(), "run tests/editors/prepare_jupyter.sh first"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     """A Jupyter server with fimlsp as a user has it."""
     files = {
         "a.ipynb": notebook(READ_SETTINGS, "path = 'settings.json'\nopen(path, 'w').write('{}')", ""),
-        "b.ipynb": notebook("def read_orders(folder):\n    return []\n", "orders = read_"),
+        "b.ipynb": notebook("def count_orders(folder):\n    return 0\n", "total = count_"),
         "c.py": READ_SETTINGS + "\n\nsettings = ",
         "r.ipynb": notebook("x <- 1", language="R", kernel="ir"),
     }
@@ -131,11 +120,11 @@ def test_a_notebook_in_notebook_7(page):
     assert page.ghost_appears().startswith("orders")
     page.screenshot("notebook-7")
     page.press("Control+ArrowRight")
-    page.expect_text(1, "orders = read_orders")
+    page.expect_text(1, "total = count_orders")
     page.type("(")
-    page.ghost_appears()
+    rest = page.ghost_appears()
     page.press("Tab")
-    block_until(lambda: page.text(1).startswith("orders = read_orders(folder"), lambda: page.text(1))
+    page.expect_text(1, f"total = count_orders({rest}")
 
 
 def test_a_file_in_notebook_7(page):
@@ -201,9 +190,18 @@ def test_variables_of_the_kernel(browser, tmp_path):
 # With a script
 
 
-def test_candidates_words_and_lines(scripted_page):
+def open_in_lab(page, name):
+    page.open(name)
+
+
+def open_in_notebook_7(page, name):
+    page.open_in_notebook(f"notebooks/{name}")
+
+
+@pytest.mark.parametrize("opened", [open_in_lab, open_in_notebook_7])
+def test_candidates_words_and_lines(scripted_page, opened):
     page = scripted_page
-    page.open("a.ipynb")
+    opened(page, "a.ipynb")
     page.edit(0)
     page.press("Alt+\\")
     page.expect_ghost("x = f(1)\ny")
@@ -258,9 +256,49 @@ def test_the_reason_for_nothing(scripted_page):
     page.expect_status("No suggestion: the script has nothing to say")
 
 
-def test_a_suggestion_that_comes_later(scripted_page):
+def test_the_reason_for_nothing_in_notebook_7(scripted_page):
     page = scripted_page
-    page.open("d.ipynb")
+    page.open_in_notebook("notebooks/c.ipynb")
+    page.edit(0)
+    page.press("Alt+\\")
+    page.expect_ghost("abc")
+    page.type("x")
+    page.press("Alt+\\")
+    page.tab.get_by_text("No suggestion: the script has nothing to say").wait_for()
+
+
+def test_the_palette(page):
+    """Automatic suggestions off and on, the doctor and the statistics, by Jupyter's palette."""
+    page.open("b.ipynb")
+    page.choose("fimlsp: Suggest While Typing")
+    page.expect_status("Ready, on request only")
+    page.choose("fimlsp: Suggest While Typing")
+    block_until(lambda: page.status() == "fimlsp: Ready", page.status)
+    for label, part in (
+        ("Run the Doctor", "ok     engine"),
+        ("Show Statistics", "Suggestions: 0 for 0 requests"),
+    ):
+        page.choose(f"fimlsp: {label}")
+        dialog = page.tab.get_by_role("dialog").filter(has_text=part)
+        dialog.wait_for()
+        dialog.get_by_role("button", name="Ok").click()
+
+
+def test_where_the_cursor_rests(scripted_page):
+    page = scripted_page
+    page.open("a.ipynb")
+    page.edit(1)
+    page.expect_sent(",1,3]}")
+    page.press("ArrowLeft")
+    page.expect_sent(",1,2]}")
+    page.edit(0)
+    page.expect_sent(",1,0]}")
+
+
+@pytest.mark.parametrize("opened", [open_in_lab, open_in_notebook_7])
+def test_a_suggestion_that_comes_later(scripted_page, opened):
+    page = scripted_page
+    opened(page, "d.ipynb")
     page.edit(0)
     page.press("Alt+\\")
     page.expect_ghost("later")
@@ -319,6 +357,15 @@ def test_a_notebook_that_two_users_edit(browser, tmp_path):
     other.press("Tab")
     one.expect_text(0, script("abc", text="abc"))
     one.expect_sent('"text":"abc"')
+    one.edit(1)
+    one.run("notebook:move-cell-up")
+    other.expect_text(0, "other5")
+    other.expect_sent('"structure":{"array":{"start":0')
+    one.edit(0)
+    one.press("ArrowLeft", "ArrowLeft")
+    one.run("notebook:split-cell-at-cursor")
+    other.expect_text(1, "r5")
+    other.expect_sent('"text":"othe"}')
     for page in (one, other):
         page.tab.close()
     lab.stop()

@@ -9,12 +9,17 @@ from types import SimpleNamespace
 import pytest
 from lark.lexer import PatternRE
 
+from fimlsp.languages.sql.lexemes import LEXICON
+from fimlsp.languages.typed.declared import NUMBER, TEXT, Binary, Declaration
+
 from .attacks import attacks
 from .expressions import expressions
 from .growth import MOST, growth
 
 NEWLINE = PatternRE("(\\r?\\n[\\t ]*)+")
 QUOTE = {"quote": b'"'}
+SIGNS = {sign: Binary(1, {"number": "number"}, "number") for sign in ("<", "<=", "+")}
+DECLARED = Declaration({NUMBER: "number", TEXT: "text"}, SIGNS).tokens.lexicon
 # expressions that are made at run time, by module and beginning: the values of their variables
 SAMPLES = {
     "datasets/languages/own_grammar.py": {"f'[": {"line_ends": NEWLINE.to_regexp()}},
@@ -55,6 +60,11 @@ SAMPLES = {
     "languages/python/suggestion_checks/lines.py": {"b'^%b%b": {"code": b"import name"}},
     "languages/python/suggestion_checks/unknown_names.py": {"b'": {"word": b"name"}},
     "languages/slua/middles/middle.py": {"b'": {"before": SimpleNamespace(partial=b"name")}},
+    "languages/typed/declared.py": {
+        "lexeme": {"lexeme": DECLARED.lexeme.pattern.decode("ascii")},
+        "token": {"token": DECLARED.token.pattern},
+    },
+    "languages/typed/lexicon.py": {"b'": {"lexeme": LEXICON.lexeme.pattern}},
     "lexing/lexer_tables.py": {"b'%s*(?:(": {"loops": rb"[^\"\\\n]", "detours": rb"[\\][^\n]"}},
     "lexing/line.py": {"b'%s*(?:[": {"marks": rb";,", "other": rb"[^\r\n;,]"}},
     "lsp_server/workspace_files.py": {"fnmatch": {"name": "*a*?[a-z]*b*"}},

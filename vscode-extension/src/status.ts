@@ -97,7 +97,8 @@ function sentence(meaning: string, status: Status): string {
   return status.reason ? `${meaning}: ${status.reason}` : meaning;
 }
 
-function factsOf(status: Status): string[] {
+/** Further facts of *status*, in sentences. */
+export function factsOf(status: Status): string[] {
   const facts = status.model ? [`Model: ${status.model}`] : [];
   if (status.problem && status.problem !== status.reason) {
     facts.push(status.problem);

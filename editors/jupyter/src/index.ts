@@ -15,8 +15,9 @@ import { CommandRegistry } from "@lumino/commands";
 import { Widget } from "@lumino/widgets";
 
 import { entriesOfModels, type Model } from "../../../vscode-extension/src/models";
+import { Resting, REST } from "../../../vscode-extension/src/resting";
 import { linesOf, type Statistics } from "../../../vscode-extension/src/statistics";
-import { type Status, summaryOf } from "../../../vscode-extension/src/status";
+import { factsOf, type Status, summaryOf } from "../../../vscode-extension/src/status";
 import { Connection, type Socket } from "./connection";
 import { Documents } from "./documents";
 import { cursorIn, Provider } from "./provider";
@@ -82,6 +83,7 @@ class Extension {
   private settings: ISettingRegistry.ISettings | undefined;
   private status: Status = { state: "loading" };
   private started: Record<string, unknown> = {};
+  private readonly resting = new Resting<void>(() => this.rest());
 
   constructor(
     private readonly app: JupyterFrontEnd,
@@ -93,7 +95,10 @@ class Extension {
     const root = PageConfig.getOption("fimlspRootUri");
     this.connection = new Connection(() => this.connect(), {
       parameters: () => this.parameters(root),
-      onReady: () => this.documents.reopen(),
+      onReady: () => {
+        this.documents.reopen();
+        this.rest();
+      },
       onStatus: (status) => this.show(status),
       onLog: (line, isProblem) => this.log(line, isProblem),
     });
@@ -111,6 +116,7 @@ class Extension {
     }
     app.commands.commandExecuted.connect((_, { id }) => this.follow(id));
     document.addEventListener("keydown", (event) => this.press(event), true);
+    document.addEventListener("selectionchange", () => this.resting.move());
   }
 
   /** Use *settings*, and connect. */
@@ -128,15 +134,15 @@ class Extension {
   }
 
   addCommands(palette: ICommandPalette | null): void {
-    const add = (id: string, label: string, execute: () => unknown) => {
-      this.app.commands.addCommand(id, { label: `fimlsp: ${label}`, execute });
+    const add = (id: string, label: string, execute: () => unknown, look: { isToggled?: () => boolean } = {}) => {
+      this.app.commands.addCommand(id, { label: `fimlsp: ${label}`, execute, ...look });
       palette?.addItem({ command: id, category: "Inline Completer" });
     };
     add(COMMANDS.word, "Accept the Next Word", () => this.acceptPart(firstWord));
     add(COMMANDS.line, "Accept the Next Line", () => this.acceptPart(firstLine));
-    add(COMMANDS.toggle, "Turn Automatic Suggestions On or Off", () =>
-      this.settings?.set("automatic", this.settings.composite["automatic"] === false),
-    );
+    add(COMMANDS.toggle, "Suggest While Typing", () => this.settings?.set("automatic", !this.isAutomatic), {
+      isToggled: () => this.isAutomatic,
+    });
     add(COMMANDS.model, "Choose the Model", () => this.chooseModel());
     add(COMMANDS.reload, "Load the Model Again", () => this.connection.command("fimlsp.server.reload"));
     add(COMMANDS.restart, "Restart the Server", () => this.connection.start());
@@ -165,6 +171,10 @@ class Extension {
   private get options(): Record<string, unknown> {
     const { [KERNEL]: _, ...options } = { ...this.settings?.composite };
     return options;
+  }
+
+  private get isAutomatic(): boolean {
+    return this.settings?.composite["automatic"] !== false;
   }
 
   private configure(): void {
@@ -208,6 +218,16 @@ class Extension {
   private get place(): Place | undefined {
     const widget = this.app.shell.currentWidget;
     return widget === null ? undefined : this.tracking.find(widget);
+  }
+
+  /** Tell the server where the cursor rests. */
+  private rest(): void {
+    const { place } = this;
+    if (place?.editor.hasFocus() === true) {
+      const { line, column } = place.editor.getCursorPosition();
+      this.documents.flush();
+      void this.connection.command(REST, place.uri, line, column);
+    }
   }
 
   /** Accept a part by its key before the editor, which moves the cursor by these keys, has seen it. */
@@ -322,11 +342,10 @@ class StatusItem extends Widget {
 
   /** Show *status*, as far as there is room; the tooltip has all of it. */
   display(status: Status): void {
-    const summary = summaryOf(status);
+    const summary = status.automatic === false ? `${summaryOf(status)}, on request only` : summaryOf(status);
     const isLong = summary.length > LONGEST_STATUS;
     this.node.textContent = `fimlsp: ${isLong ? `${summary.slice(0, LONGEST_STATUS - 1).trimEnd()}…` : summary}`;
-    const facts = [summary, status.problem, status.model && `Model: ${status.model}`];
-    this.node.title = facts.filter(Boolean).join("\n");
+    this.node.title = [summaryOf(status), ...factsOf(status)].join("\n");
   }
 }
 
@@ -351,5 +370,6 @@ function withoutIcon(label: string): string {
 async function showText(title: string, text: string): Promise<void> {
   const body = new Widget({ node: document.createElement("pre") });
   body.node.textContent = text;
+  body.node.style.whiteSpace = "pre-wrap";
   await showDialog({ title, body, buttons: [Dialog.okButton()] });
 }

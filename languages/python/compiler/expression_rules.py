@@ -301,7 +301,7 @@ class ExpressionRules:
             return
         span = self.in_file(node.clauses[0].span)
         nested = outer.kind is ScopeKind.COMPREHENSION
-        if self.is_checked and not nested and not (outer.kind is ScopeKind.FUNCTION and outer.asynchronous):
+        if self.is_checked and not nested and not outer.asynchronous:
             self._outside_coroutine(span, self.line_end if node.enclosed else 0)
         if self.version >= (3, 11):
             self.waits(outer, span)
@@ -412,7 +412,7 @@ class ExpressionRules:
         self.visit(node.value)
         if self.is_checked and not scope.of_types:
             end = self.line_end if node.enclosed else 0  # later text may make it part of a generator
-            if not scope.is_function:
+            if not (scope.is_function or scope.asynchronous):
                 self.report("'await' outside function", span, local=False, repaired_until=end)
             elif not scope.asynchronous and scope.kind is not ScopeKind.COMPREHENSION:
                 self.report("'await' outside async function", span, local=False, repaired_until=end)

@@ -25,6 +25,7 @@ from fimlsp.languages.python.compiler.quick_tests import (
     may_be_wrong,
     uses_declared,
 )
+from fimlsp.languages.python.compiler.scopes import Scope, ScopeKind
 from fimlsp.languages.python.compiler.statement_rules import CLASS, LogicalLine, Source, StatementRules
 from fimlsp.languages.python.compiler.tokens import UnreadableError, tokens_of_line
 from fimlsp.languages.python.versions import PythonVersion
@@ -89,13 +90,17 @@ class _LineCache(Generic[K, V]):
 
 
 class FileCheck(WholeTextCheck):
-    """The compiler's checks of a version of Python. Its caches never change an answer."""
+    """The compiler's checks of a version of Python. Its caches never change an answer.
+
+    With *top_level_await* statements outside functions may wait.
+    """
 
     halves = MappingProxyType({b":": b"=", b"*": b"*=", b"=": b"="})
     spelt_after = (b"__future__", b"nonlocal")
 
-    def __init__(self, version: PythonVersion) -> None:
+    def __init__(self, version: PythonVersion, *, top_level_await: bool = False) -> None:
         self._version = version
+        self._top_level_await = top_level_await
         self._lines = _LineCache[bytes, tuple[bytes, int]](lambda text, line: 200 + len(text) + len(line[0]))
         self._parsed = _LineCache[tuple[bytes, bool], ParsedLine](
             lambda key, _: 500 + _NODE_BYTES * len(key[0])
@@ -240,7 +245,8 @@ class FileCheck(WholeTextCheck):
                 faults = self._scopes[text_key] = make()
             return faults
 
-        rules = StatementRules(self._version, Source(data, lines, parsed, cached), future=future)
+        file = Scope(ScopeKind.MODULE, asynchronous=self._top_level_await)
+        rules = StatementRules(self._version, Source(data, lines, parsed, cached), file, future=future)
         try:
             rules.visit_file()
         except _NOT_PYTHON:

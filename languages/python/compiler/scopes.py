@@ -52,7 +52,8 @@ _NO_USE = Use(0)
 class Scope:
     """A scope with the uses of its names so far.
 
-    `private` is the class that mangles its private names. `coroutine` is True if it may or has to be one, and
+    `asynchronous` is True if it may wait, as an `async` function or the cell of a notebook. `private` is the
+    class that mangles its private names. `coroutine` is True if it may or has to be one, and
     `waits` is the span of its first `await`. `in_iterable` counts the iterables of comprehensions around the
     current node. `waiting` are the spans of asynchronous comprehensions that need this one to be
     asynchronous.

@@ -13,13 +13,13 @@ from fimlsp.languages.python.versions import PythonVersion
 
 
 class SimpleStatementRules(ExpressionRules):
-    """Visits simple statements; with *future* annotations are never evaluated.
+    """Visits simple statements in the scope *file*; with *future* annotations are never evaluated.
 
     `declares` is True if the file's own block declares names. `futures` are the spans of imports of features.
     """
 
-    def __init__(self, version: PythonVersion, data: bytes, *, future: bool) -> None:
-        super().__init__(version, Scope(ScopeKind.MODULE), data)
+    def __init__(self, version: PythonVersion, file: Scope, data: bytes, *, future: bool) -> None:
+        super().__init__(version, file, data)
         self.future = future
         self.declares = False
         self.futures: list[Span] = []

@@ -48,10 +48,10 @@ class Source(NamedTuple):
 
 
 class StatementRules(SimpleStatementRules):
-    """Visits the statements of *source*; with *future* annotations are never evaluated."""
+    """Visits the statements of *source* in the scope *file*; *future*: annotations are never evaluated."""
 
-    def __init__(self, version: PythonVersion, source: Source, *, future: bool) -> None:
-        super().__init__(version, source.data, future=future)
+    def __init__(self, version: PythonVersion, source: Source, file: Scope, *, future: bool) -> None:
+        super().__init__(version, file, source.data, future=future)
         self.source = source
         self.unresolved: list[tuple[Scope, str, Span]] = []
         self.depth = self.deepest = 0

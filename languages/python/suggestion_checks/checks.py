@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
 from fimlsp.languages.python.suggestion_checks.brackets import (
@@ -40,22 +41,28 @@ _NAME_ALONE = re.compile(
 )
 
 
-CHECKS: tuple[Callable[[bytes, bytes, bytes], int | None], ...] = (
+Check = Callable[[bytes, bytes, bytes], int | None]
+
+CHECKS: tuple[Check, ...] = (
     first_unwanted_line,
     first_unreachable,
-    first_misplaced_keyword,
     first_repeated_key,
     first_repeated_element,
     first_needless_import,
     first_own_argument,
     first_self_comparison,
 )
-"""All checks. Their order does not matter, as the smallest offset counts."""
+"""All checks but that of keywords. Their order does not matter, as the smallest offset counts."""
 
 
-def first_unwanted(left: bytes, text: bytes, right: bytes) -> int | None:
-    """The offset in *text*, between *left* and *right*, up to which it may be shown; None if all may."""
-    offsets = (check(left, text, right) for check in CHECKS)
+def first_unwanted(left: bytes, text: bytes, right: bytes, *, top_level_await: bool = False) -> int | None:
+    """The offset in *text*, between *left* and *right*, up to which it may be shown; None if all may.
+
+    With *top_level_await* statements outside functions may wait.
+    """
+    keywords: Check = partial(first_misplaced_keyword, top_level_await=top_level_await)
+    checks: tuple[Check, ...] = (*CHECKS, keywords)
+    offsets = (check(left, text, right) for check in checks)
     return min((offset for offset in offsets if offset is not None), default=None)
 
 

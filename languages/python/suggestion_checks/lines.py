@@ -198,10 +198,13 @@ def _bound_names(clause: bytes) -> Iterator[tuple[int, bytes]]:
     return ((item.start(), item[2] or item[1]) for item in _BOUND.finditer(clause))
 
 
-def first_misplaced_keyword(left: bytes, text: bytes, right: bytes) -> int | None:
+def first_misplaced_keyword(
+    left: bytes, text: bytes, right: bytes, *, top_level_await: bool = False
+) -> int | None:
     """The offset of the first `return`, `await` or the like in *text* that the compiler would refuse.
 
-    These need a function around them, or an `async` one. The grammar accepts them anywhere.
+    These need a function around them, or an `async` one; with *top_level_await* these words need none. The
+    grammar accepts them anywhere.
     None if there is none, or where a string, a comment or an inner function makes it unclear.
     O(len(left)) if *text* has such a keyword.
     """
@@ -215,6 +218,8 @@ def first_misplaced_keyword(left: bytes, text: bytes, right: bytes) -> int | Non
     for keyword in keywords:
         if _UNCLEAR.search(line + text[: keyword.start()]):
             return None
+        if scope is None and keyword[1] and top_level_await:
+            continue
         if scope is None or not scope[1] or (keyword[1] and not scope[2]):
             return keyword.start()
     return None

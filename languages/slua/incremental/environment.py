@@ -14,11 +14,9 @@ from functools import cached_property, lru_cache
 from fimlsp.languages.slua.interface import Interface
 from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable, given_variables
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
+from fimlsp.languages.typed.lexicon import PLACEHOLDER
 
 _LITERALS: Mapping[Type, str] = {NUMBER: "0", STRING: '""', BOOLEAN: "true"}
-PLACEHOLDER = "\x01{}\x02"
-"""Stands for the name of a parameter in a text, until the free names are known."""
-
 _MOST_KEPT = 512
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from fimlsp.languages.slua.incremental.environment import PLACEHOLDER, Inhabitants
+from fimlsp.languages.slua.incremental.environment import Inhabitants
 from fimlsp.languages.slua.incremental.goals import (
-    ARITHMETIC,
-    LEVELS,
-    LOGIC,
+    OPERATORS,
     OR,
     POWER,
     UNARY,
@@ -22,7 +20,6 @@ from fimlsp.languages.slua.incremental.goals import (
     cheapest_path,
     field_value,
     leads_to,
-    operators,
     path_steps,
     reaches,
     satisfies,
@@ -33,6 +30,7 @@ from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outli
 from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
 from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
+from fimlsp.languages.typed.lexicon import PLACEHOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,24 +196,13 @@ class AfterOperand(Task):
     def expected(self, machine: Machine) -> ExpectedTokens:
         """As in `Task`."""
         del machine
-        return ExpectedTokens(operators(self.value, self.target, self.level, self.most))
+        return ExpectedTokens(OPERATORS.following(self.value, self.target, self.level, self.most))
 
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
-        level, machine = LEVELS[token], add_weight(machine, 2)
-        most = level
-        if token in ARITHMETIC:
-            right: TargetType = NUMBER
-            result = NUMBER
-            level = UNARY if token == "^" else level + 1
-        elif token == "..":
-            right, result = STRING, STRING
-        elif token in LOGIC:
-            right, result, level = Condition.ANY, BOOLEAN, level + 1
-        else:
-            right = Condition.BOOLEAN if self.value.type is BOOLEAN else self.value.type
-            result, level = BOOLEAN, level + 1
-        return machine.push(Operand(right, level), AfterOperand(Value(result), self.target, self.level, most))
+        row = OPERATORS.rows[token]
+        right = Operand(row.right(self.value), row.right_level)
+        return add_weight(machine, 2).push(right, replace(self, value=row.result, most=row.level))
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -223,7 +210,7 @@ class AfterOperand(Task):
 
     def _needed(self) -> str:
         """The operator that makes a boolean of it."""
-        possible = operators(self.value, self.target, self.level, self.most)
+        possible = OPERATORS.following(self.value, self.target, self.level, self.most)
         return "==" if "==" in possible else "and"
 
 

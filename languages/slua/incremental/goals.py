@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, partial
 from heapq import heappop, heappush
 
 from fimlsp.languages.slua.incremental.environment import Environment, Inhabitants
 from fimlsp.languages.slua.incremental.machine import Value
 from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Field, Function, Table, Type
+from fimlsp.languages.typed.operators import Operator, Operators
 
 OR, AND, COMPARISON, CONCATENATION, SUM, PRODUCT, UNARY, POWER = range(1, 9)
-LEVELS = {
-    "or": OR,
-    "and": AND,
-    **dict.fromkeys(("<", "<=", ">", ">=", "==", "~="), COMPARISON),
-    "..": CONCATENATION,
-    **dict.fromkeys("+-", SUM),
-    **dict.fromkeys("*/%", PRODUCT),
-    "^": POWER,
-}
 ARITHMETIC = frozenset("+-*/%^")
-LOGIC = frozenset(("and", "or"))
-EQUALITIES = frozenset(("==", "~="))
 ORDERS = frozenset(("<", "<=", ">", ">="))
 
 
@@ -46,23 +36,6 @@ def target_for(type_: Type) -> TargetType:
     return Condition.ANY if type_ is BOOLEAN else type_
 
 
-def operators(value: Value, target: TargetType, level: int, most: int = POWER) -> frozenset[str]:
-    """The operators from *level* to *most* that may follow *value*, so that the result suits *target*."""
-    if isinstance(target, Condition):
-        signs = set(LOGIC)
-        if not value.optional and not isinstance(value.type, Function):
-            signs |= EQUALITIES
-        if not value.optional and value.type in (NUMBER, STRING):
-            signs |= ORDERS
-    else:
-        signs = set[str]()
-    if not value.optional and value.type is NUMBER and (target is NUMBER or isinstance(target, Condition)):
-        signs |= ARITHMETIC
-    if not value.optional and value.type is STRING and (target is STRING or isinstance(target, Condition)):
-        signs.add("..")
-    return frozenset(sign for sign in signs if level <= LEVELS[sign] <= most)
-
-
 def satisfies(value: Value, target: TargetType) -> bool:
     """True if *value* suits *target* as it is."""
     if value.type is VOID:
@@ -72,16 +45,43 @@ def satisfies(value: Value, target: TargetType) -> bool:
     return not value.optional and value.type == (BOOLEAN if target is Condition.BOOLEAN else target)
 
 
+def _same(value: Value) -> TargetType:
+    return Condition.BOOLEAN if value.type is BOOLEAN else value.type
+
+
+def _rows() -> dict[str, Operator[Value, TargetType]]:
+    """The operators, each with the values before it, the target after it, and its result."""
+    number, string, boolean = Value(NUMBER), Value(STRING), Value(BOOLEAN)
+    logic = partial(Operator, takes=_is_value, right=lambda _: Condition.ANY, result=boolean)
+    compares = partial(Operator, COMPARISON, right=_same, result=boolean, right_level=COMPARISON + 1)
+    counts = partial(Operator, takes=lambda value: value == number, right=lambda _: NUMBER, result=number)
+    return {
+        "or": logic(OR, right_level=OR + 1),
+        "and": logic(AND, right_level=AND + 1),
+        **dict.fromkeys(ORDERS, compares(takes=lambda value: value in (number, string))),
+        **dict.fromkeys(("==", "~="), compares(takes=_is_comparable)),
+        "..": Operator(CONCATENATION, lambda value: value == string, lambda _: STRING, string, CONCATENATION),
+        **dict.fromkeys("+-", counts(SUM, right_level=SUM + 1)),
+        **dict.fromkeys("*/%", counts(PRODUCT, right_level=PRODUCT + 1)),
+        "^": counts(POWER, right_level=UNARY),
+    }
+
+
+def _is_value(value: Value) -> bool:
+    return value.type is not VOID
+
+
+def _is_comparable(value: Value) -> bool:
+    return _is_value(value) and not value.optional and not isinstance(value.type, Function)
+
+
+OPERATORS = Operators(_rows(), satisfies)
+LEVELS = {sign: row.level for sign, row in OPERATORS.rows.items()}
+
+
 def can_become(value: Value, target: TargetType, level: int) -> bool:
     """True if *value* suits *target* as it is, or with operators after it."""
-    if value.type is VOID:
-        return False
-    return satisfies(value, target) or (
-        isinstance(target, Condition) and bool(operators(value, target, level) & _CONDITIONS)
-    )
-
-
-_CONDITIONS = LOGIC | EQUALITIES | ORDERS
+    return OPERATORS.can_become(value, target, level, POWER)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fimlsp.languages.slua.incremental.environment import PLACEHOLDER, Environment
+from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import PathTail, WholeExpression
 from fimlsp.languages.slua.incremental.goals import Condition, StatementGoal, leads_to, target_for
 from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outline, Sign, Step, Task, Value
@@ -12,33 +12,15 @@ from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
 from fimlsp.languages.slua.incremental.type_expressions import TableName, WrittenType
 from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functions
+from fimlsp.languages.typed import machine as core
+from fimlsp.languages.typed.lexicon import PLACEHOLDER
 
 MOST_SLOTS, MOST_NAMES = 100, 130
 """Beyond these no variable may be declared. They leave room for the variables of required functions."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptEnd(Task):
+class ScriptEnd(core.TextEnd["Machine"], Task):
     """The end of the script."""
-
-    def expected(self, machine: Machine) -> ExpectedTokens:
-        """As in `Task`."""
-        del machine
-        return ExpectedTokens(end=True)
-
-    def take(self, machine: Machine, token: str) -> Machine:
-        """As in `Task`."""
-        raise AssertionError(f"{token!r} after the end: {machine}")
-
-    def may_end(self, machine: Machine) -> bool:
-        """As in `Task`."""
-        del machine
-        return True
-
-    def finish(self, machine: Machine) -> str:
-        """As in `Task`."""
-        del machine
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

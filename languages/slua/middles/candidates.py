@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 
-from fimlsp.languages.slua.incremental.environment import PLACEHOLDER
 from fimlsp.languages.slua.incremental.expressions import (
     AfterOperand,
     Entries,
@@ -22,7 +21,7 @@ from fimlsp.languages.slua.incremental.expressions import (
     possible_entries,
 )
 from fimlsp.languages.slua.incremental.goals import OR, satisfies, target_for
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Task, Value
+from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Value
 from fimlsp.languages.slua.incremental.statements import Block, LocalType, ScriptStatements
 from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token, is_name
 from fimlsp.languages.slua.incremental.type_expressions import (
@@ -56,6 +55,8 @@ from fimlsp.languages.slua.middles.type_inference import (
     types_of_values,
 )
 from fimlsp.languages.slua.types import Function, Table, Type
+from fimlsp.languages.typed.lexicon import PLACEHOLDER
+from fimlsp.languages.typed.machine import Task
 
 _LITERALS = ("0", '""', "true")
 _JOINING = ("+", "..", "==", "and")
@@ -169,7 +170,7 @@ class CandidateTokens:
         word = self._right.word
         return isinstance(type_, Table) and bool(word) and any(name.endswith(word) for name in type_.fields)
 
-    def _is_within_type_or_function(self, task: Task) -> bool:
+    def _is_within_type_or_function(self, task: Task[Machine]) -> bool:
         """True if the right text is the rest of a function or its type, so that *task* has to declare it."""
         if not (self._right.starts_function or self._right.texts[:1] == ("->",)):
             return False

@@ -12,15 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from fimlsp.languages.slua.incremental.environment import PLACEHOLDER
 from fimlsp.languages.slua.incremental.machine import Machine
-from fimlsp.languages.slua.incremental.parser import ScriptState, fresh_name
+from fimlsp.languages.slua.incremental.parser import ScriptState
 from fimlsp.languages.slua.incremental.statements import Block
 from fimlsp.languages.slua.incremental.tokens import KEYWORDS, LEXEME, SIGNS, TOKEN
 from fimlsp.languages.slua.middles.middle import MiddleState, middle_between
 from fimlsp.languages.slua.middles.right_text import Mismatch, RightText
 from fimlsp.languages.slua.middles.type_inference import variable_types
 from fimlsp.languages.slua.scopes import Variable
+from fimlsp.languages.typed.lexicon import PLACEHOLDER
+from fimlsp.languages.typed.state import fresh_name
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.quotient.states.protocol import RelaxedSpan
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Stack, Task
+from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Stack
 from fimlsp.languages.slua.incremental.statements import Block, Branch
 from fimlsp.languages.slua.incremental.tokens import needs_space
 from fimlsp.languages.slua.incremental.type_expressions import FieldDeclarations
 from fimlsp.languages.slua.middles.candidates import CandidateTokens
 from fimlsp.languages.slua.middles.right_text import Junction, Mismatch, RightTextReader
 from fimlsp.languages.slua.middles.type_inference import declarations
+from fimlsp.languages.typed.machine import Task
 
 MOST_NODES = 1000
 MOST_DECLARATIONS = 300
@@ -263,7 +264,7 @@ class _StackNumbers:
     """Numbers for stacks: the same for stacks of equal tasks, whatever their scopes."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[Task | str, int], int] = {}
+        self._numbers: dict[tuple[Task[Machine] | str, int], int] = {}
         self._known: dict[int, tuple[Stack, int]] = {}
 
     def of(self, stack: Stack | None) -> int:
@@ -271,7 +272,7 @@ class _StackNumbers:
         if stack is None:
             return 0
         if id(stack) not in self._known:
-            task: Task | str = stack.task
+            task: Task[Machine] | str = stack.task
             if isinstance(task, LeaveScope):
                 task = "scope"
             elif isinstance(task, Branch):

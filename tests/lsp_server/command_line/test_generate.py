@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
@@ -18,6 +20,7 @@ interface Effect { id: string; OnTurn: (Actor) -> void; };
 global NewEffect: (Effect) -> void;
 global Tell: (text: string) -> void;
 """
+SCHEMA = "CREATE TABLE customers (id INTEGER, name TEXT); CREATE TABLE orders (id INTEGER, total REAL);"
 LISTS = 'start: "[" [start ("," start)*] "]"\n'
 
 
@@ -75,6 +78,22 @@ def test_one_value_of_an_interface(tmp_path):
     )
 
 
+def test_a_query_over_a_schema(tmp_path):
+    (tmp_path / "shop.sql").write_text(SCHEMA, encoding="utf-8")
+    options = "--language", "sql", "--schema", tmp_path / "shop.sql"
+    for text in (written(*options), written(*options, prompt="SELECT c.name, count(*) FROM customers c ")):
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.executescript(SCHEMA)
+            database.execute(f"EXPLAIN {text}")
+    assert text.startswith("SELECT c.name, count(*) FROM customers c ")
+    refused = run(*options, prompt="SELECT nick")
+    assert refused.stderr == (
+        "Error: Cannot continue the prompt: line 1 is not valid SQL over this schema.\n"
+    )
+    (tmp_path / "shop.sql").write_text("CREATE", encoding="utf-8")
+    assert "incomplete input. Give it statements that SQLite accepts" in run(*options).stderr
+
+
 def test_a_kind_of_scripts(tmp_path):
     interface = f"{INTERFACE}\nroot hail: Hail(Effect);"
     (tmp_path / "game.txt").write_text(interface, encoding="utf-8")
@@ -91,6 +110,8 @@ REFUSED = [
     (["--start", "a"], None, "--start needs --grammar."),
     (["--root", "Effect"], None, "--root is for --language slua."),
     (["--language", "slua", "--root", "Effect"], None, "--root needs --interface."),
+    (["--language", "sql"], None, "--language sql needs --schema."),
+    (["--schema", __file__], None, "--schema is for --language sql."),
     (["--language", "json", "--check", "parse"], None, "--check is for --language python."),
     (["--language", "json", "--python-version", "3.9"], None, "--python-version is for --language python."),
     (["--model", "./nothing"], None, "Cannot find a model"),

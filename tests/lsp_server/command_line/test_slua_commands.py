@@ -34,6 +34,34 @@ def test_check(names, options, told):
     assert told is None or told in done.output
 
 
+def test_describe(tmp_path):
+    done = call("check", "--describe", *INTERFACE, "--root", "effect")
+    assert done.exit_code == 0, done.output
+    assert "ends with one call of NewEffect(Effect)" in done.stdout
+    schema = tmp_path / "shop.sql"
+    schema.write_text("CREATE TABLE shops (name TEXT); INSERT INTO shops VALUES ('Ann');")
+    done = call("check", "--describe", "--schema", schema)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.endswith("The schema:\n\nCREATE TABLE shops (name TEXT);\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Give either SCRIPTS or --describe."),
+        (["--describe", "--schema", __file__, "--root", "effect"], "--schema needs --describe"),
+        (["--describe", "--schema", __file__], "Cannot read"),
+        (["--describe", *INTERFACE, "--root", "spell"], "unknown kind of scripts `spell`"),
+        (["--describe", "--interface", __file__], "this string has no closing"),
+    ],
+)
+def test_descriptions_that_are_refused(arguments, message):
+    done = call("check", *arguments)
+    assert done.exit_code in (1, 2)
+    assert message in done.output
+    assert "Traceback" not in done.output
+
+
 def test_complete(tmp_path):
     script = tmp_path / "a.slua"
     script.write_text("local damage: Damage = g_damage.\n")

@@ -109,3 +109,12 @@ def test_all_documents_are_told_to_a_new_worker():
     target = second
     documents.send_all()
     assert second.texts == first.texts == {"a": (1, b"a")}
+
+
+@pytest.mark.parametrize(
+    ("uri", "is_cell"), [("file:///a.py", False), ("vscode-notebook-cell:/a.ipynb#1", True)]
+)
+def test_statements_of_cells_may_wait(uri, is_cell):
+    documents = documents_of(lambda _: None)
+    documents.open(uri, "python", 1, "await x")
+    assert documents.find(uri).grammar.top_level_await == is_cell

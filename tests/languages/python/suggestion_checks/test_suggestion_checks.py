@@ -219,6 +219,22 @@ def test_the_first_keyword_that_the_compiler_would_refuse(marked):
     assert first_misplaced_keyword(left, text, right) == issue
 
 
+IN_CELLS = [
+    "<|await g()|>",
+    "if a:\n    <|async with a: pass|>",
+    "x = <|await g(); !return 1|>",
+    "<|!return 1|>",
+    "def f():\n    <|return !await g()|>",
+    "class A:\n    <|!await g()|>",
+]
+
+
+@pytest.mark.parametrize("marked", IN_CELLS)
+def test_the_first_keyword_that_the_compiler_would_refuse_in_a_cell(marked):
+    left, text, right, issue = split(marked)
+    assert first_misplaced_keyword(left, text, right, top_level_await=True) == issue
+
+
 @pytest.mark.parametrize(
     ("text", "swaps"),
     [

@@ -1,0 +1,1 @@
+"""Queries of SQL over a known schema."""

@@ -1,0 +1,1 @@
+"""The core of typed incremental parsers: lexemes, tasks, operators, and the state after each byte."""
