@@ -222,10 +222,10 @@ def test_the_first_keyword_that_the_compiler_would_refuse(marked):
 IN_CELLS = [
     "<|await g()|>",
     "if a:\n    <|async with a: pass|>",
-    "x = <|await g(); !return 1|>",
-    "<|!return 1|>",
-    "def f():\n    <|return !await g()|>",
-    "class A:\n    <|!await g()|>",
+    "x = <|await g(); ¦return 1|>",
+    "<|¦return 1|>",
+    "def f():\n    <|return ¦await g()|>",
+    "class A:\n    <|¦await g()|>",
 ]
 
 
