@@ -81,6 +81,12 @@ def _jsx() -> Language:
     return jsx
 
 
+def _toml() -> Language:
+    from fimlsp.languages.toml import toml
+
+    return toml
+
+
 def _slua() -> Language:
     from fimlsp.languages.slua.language import slua
 
@@ -97,6 +103,7 @@ BUILT_IN: Mapping[str, KnownLanguage] = MappingProxyType(
         "tsx": KnownLanguage(("typescriptreact",), ("*.tsx",), _tsx),
         "javascript": KnownLanguage(("javascript",), ("*.js", "*.mjs", "*.cjs"), _javascript),
         "jsx": KnownLanguage(("javascriptreact",), ("*.jsx",), _jsx),
+        "toml": KnownLanguage(("toml",), ("*.toml",), _toml),
         "slua": KnownLanguage(("slua",), ("*.slua",), _slua),
     }
 )

@@ -228,10 +228,9 @@ class Settings:
     languages: tuple[str, ...] = _option(
         IDENTIFIERS,
         names("language identifiers", 100),
-        "Language identifiers of the editor that are completed: `json`, `lua`, `go`, `typescript`, "
-        "`typescriptreact`, `javascript`, `javascriptreact` and `slua` in their own grammars, any other that "
-        "you add as Python. The bundled model is trained on Python only; in other languages it makes "
-        "invoked completions only.",
+        "Language identifiers of the editor that are completed. Those of the default have grammars of their "
+        "own; any other that you add is completed as Python. The bundled model is trained on Python only; in "
+        "other languages it makes invoked completions only.",
     )
     grammars: tuple[tuple[str, str], ...] = _option(
         (),

@@ -9,8 +9,10 @@ from fimlsp.datasets.languages.json import JSON
 from fimlsp.datasets.languages.lua import LUA, SLUA
 from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.languages.toml import TOML
 from fimlsp.datasets.languages.typescript import JAVASCRIPT, JSX, TSX, TYPESCRIPT
 
 LANGUAGES: Mapping[str, ReplayLanguage] = {
-    language.name: language for language in (PYTHON, JSON, LUA, GO, TYPESCRIPT, TSX, JAVASCRIPT, JSX, SLUA)
+    language.name: language
+    for language in (PYTHON, JSON, LUA, GO, TYPESCRIPT, TSX, JAVASCRIPT, JSX, TOML, SLUA)
 }

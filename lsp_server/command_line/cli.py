@@ -110,8 +110,7 @@ def complete(
 ) -> None:
     """Complete FILE at a line and column, and show the completion in place.
 
-    The language of *.json, *.lua, *.go, *.ts, *.js and *.slua files follows from their names. Other files are
-    Python.
+    The language follows from the name of FILE. A file of no known language is Python.
     """
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 PACKAGES = ("pygls", "lsprotocol", "tokenizers", "onnxruntime", "transformers", "torch", "xllamacpp")
 
+NEED_A_MODEL = frozenset({"first completion", "next completion", "cost"})
+
 COST_SAMPLES = 5
 
 NAMES_S = 20.0
@@ -58,8 +60,17 @@ def run_checks(model: Load) -> bool:
         "next completion": lambda: complete_sample(backend),
         "cost": lambda: cost_of_completions(backend),
     }
-    results = [passes(name, check) for name, check in checks.items()]
+    results = [
+        passes(name, check) if backend.model is not None or name not in NEED_A_MODEL else skips(name)
+        for name, check in checks.items()
+    ]
     return all(results)
+
+
+def skips(name: str) -> bool:
+    """Print that the check *name* is left out, which is a failure as well."""
+    click.echo(f"{click.style('skipped', fg='yellow')} {name}: no model is loaded")
+    return False
 
 
 def passes(name: str, check: Callable[[], str]) -> bool:
@@ -139,9 +150,13 @@ def find_device(model: Load) -> str:
 
 
 def load(backend: Backend, model: Load) -> str:
-    """Load the model; returns its name and device."""
+    """Load the model; returns its name and device, and the family and order of its prompt."""
     name = backend.load(model, lambda _, __: None)
-    return f"{name} on {backend.model.device}" if backend.model else name
+    if backend.model is None:
+        return name
+    fim = backend.model.fim
+    first = "prefix" if fim.is_prefix_first else "suffix"
+    return f"{name} on {backend.model.device}, with the prompt of {fim.family}, the {first} first"
 
 
 def complete_sample(backend: Backend) -> str:

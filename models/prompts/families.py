@@ -8,7 +8,7 @@ markers.
 
 A family is recognised by its markers, which are single tokens of the vocabulary, so a local fine-tune needs
 no configuration. Some families share their markers with others: these are recognised by signs, such as a word
-in the name. For other families see `family_file.py`.
+in the name. For other families see `checkpoints/family_file.py`.
 
 The marker names, and the format of other files before the one with the cursor, come from the model cards and
 from:

@@ -37,6 +37,7 @@ class Fault(NamedTuple):
             lexemes there has the fault too, unless the text up to `repaired_until` repairs it.
         local: True if that holds anywhere in the file; otherwise it depends on the text before the parts.
         repaired_until: the offset up to which later text may repair the fault; 0 if it cannot.
+        repaired_from: the offset from which on it may.
         repaired_by: a line that repairs the fault if it follows in a block around the fault.
         rather: two words; a completion of a text with the fault may need the second in place of the first.
         goes_on: a text that repairs the fault at `repaired_until`, or directly after its end if that is 0.
@@ -51,12 +52,18 @@ class Fault(NamedTuple):
     rather: tuple[bytes, bytes] | None = None
     goes_on: bytes = b""
     together: bool = False
+    repaired_from: int = 0
+
+    def is_repaired_at(self, offset: int) -> bool:
+        """True if text at *offset* may repair the fault."""
+        return self.repaired_from <= offset <= self.repaired_until
 
     def moved(self, by: int) -> Fault:
         """The same fault in a text that has *by* more bytes before it."""
         spans = tuple([(start + by, end + by) for start, end in self.spans])
         repaired_until = self.repaired_until and self.repaired_until + by
-        return self._replace(spans=spans, repaired_until=repaired_until)
+        repaired_from = self.repaired_from and self.repaired_from + by
+        return self._replace(spans=spans, repaired_until=repaired_until, repaired_from=repaired_from)
 
 
 class WholeTextCheck(ABC):
@@ -82,6 +89,14 @@ class WholeTextCheck(ABC):
         """
         del before, after
         return completion
+
+    def closes_string(self, right: bytes) -> bool:
+        """True if *right*, after a cursor, may end a string over several lines that a middle opens."""
+        return b"'''" in right or b'"""' in right
+
+    def may_be_quoted(self, line: bytes) -> bool:
+        """True if a later *line* may be in another string that a middle opens."""
+        return b"'" in line or b'"' in line
 
     @abstractmethod
     def spelt(self, statement: bytes) -> Iterator[bytes]:

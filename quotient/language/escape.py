@@ -29,8 +29,8 @@ Insides = dict[EarleySet, Inside]
 class Enclosures:
     """The paired terminals of a language, such as brackets.
 
-    *pairs* maps each one to the one that closes it. A nonterminal that derives one of them alone, or after a
-    line end, counts as that one.
+    *pairs* maps each one to the one that closes it. A nonterminal that derives only opening ones, or only
+    closing ones, alone or after a line end, counts as such a one.
     """
 
     def __init__(self, grammar: Grammar, pairs: Mapping[str, str]) -> None:
@@ -41,9 +41,9 @@ class Enclosures:
         for production in grammar.productions:
             sides.setdefault(production.lhs, []).append(production.rhs)
         for symbol, alternatives in sides.items():
-            last, *others = {side[-1] for side in alternatives}
-            if not others and last in self._step and all(len(side) <= 2 for side in alternatives):
-                self._step[symbol] = self._step[last]
+            step, *others = {self._step.get(side[-1], 0) for side in alternatives}
+            if step and not others and all(len(side) <= 2 for side in alternatives):
+                self._step[symbol] = step
 
     def __contains__(self, symbol: int) -> bool:
         """True if *symbol* opens or closes something."""

@@ -81,7 +81,8 @@ class CheckedState:
             becomes_finer = True
             if not self.sides.stays:  # a middle that stays never waits for a later repair
                 fine, state = True, finer
-        is_half = text.endswith(tuple(self.sides.check.halves)) and state.feed(b" ") is None
+        longer = self.sides.check.halves.get(text[-1:])
+        is_half = longer is not None and (state.feed(b" ") is None or not _goes_on(state, longer))
         is_spelt = self.spells or any(word in text for word in self.sides.check.spelt_within)
         if in_lexeme and not is_half and not becomes_finer and not is_spelt:
             return CheckedState(self.sides, state, text, self._line, fine=fine)
@@ -141,9 +142,9 @@ class CheckedState:
         if any(self.sides.is_caused(fault, text, completion) for fault in faults):
             return True
         text_end = len(self.sides.left) + len(text)
-        at_end = [f for f in faults if f.spans and max(end for _, end in f.spans) == text_end]
+        at_end = [fault for fault in faults if any(end == text_end for _, end in fault.spans)]
         longer = self.sides.check.halves.get(text[-1:])
-        if not at_end or longer is None or any(state.feed(bytes((byte,))) is not None for byte in longer):
+        if not at_end or longer is None or _goes_on(state, longer):
             return False
         return any(self.sides.is_caused(fault, text, completion, ended=True) for fault in at_end)
 
@@ -223,6 +224,11 @@ class CheckedState:
         )
 
 
+def _goes_on(state: State, longer: bytes) -> bool:
+    """True if one of the bytes *longer* may come next."""
+    return any(state.feed(bytes((byte,))) is not None for byte in longer)
+
+
 def checked(sides: TextSides, finer: State | None = None) -> CheckedState | None:
     """The first state of a middle between *sides*; None if these are wrong by themselves.
 
@@ -234,6 +240,10 @@ def checked(sides: TextSides, finer: State | None = None) -> CheckedState | None
     if first.feed(b"") is None:  # the text before is half a word that cannot become one here
         return None
     completion = first.state.shortest_completion
-    given = [fault for fault in sides.all_faults(completion) if sides.is_given(fault, completion)]
-    may_be_repaired = all(fault.repaired_until >= len(sides.left) for fault in given)
+    given = [
+        fault
+        for fault in sides.all_faults(completion)
+        if sides.is_given(fault, completion) or sides.is_caused(fault, b"", completion)
+    ]
+    may_be_repaired = all(fault.is_repaired_at(len(sides.left)) for fault in given)
     return first if may_be_repaired and not (given and sides.faults(first.shortest_completion)) else None

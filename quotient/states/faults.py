@@ -176,21 +176,23 @@ class TextSides:
         written_end = written_start + len(written)
         right_start = written_end + len(completion)
         before = [end < written_end + ended for _, end in fault.spans]
-        if fault.repaired_until >= written_end and not self.stays:
+        if fault.is_repaired_at(written_end) and not self.stays:
             return False
         if all(end < written_start for _, end in fault.spans) or not any(before):
             return False
         if all(before):
             return True
-        may_part = not self.stays and not (fault.together and self._is_code(fault.spans[-1][0] - right_start))
-        return not may_part and all(end < written_end or start > right_start for start, end in fault.spans)
+        later = min((start for start, _ in fault.spans if start >= right_start), default=0)
+        may_part = not self.stays and not (fault.together and self._is_code(later - right_start))
+        clear = (early or start > right_start for early, (start, _) in zip(before, fault.spans, strict=True))
+        return not may_part and all(clear)
 
     def _is_code(self, offset: int) -> bool:
         """True if the text at *offset* of the right side is in no string that a middle may open."""
         right = self.right
         line_start = max(right.rfind(b"\n", 0, max(offset, 0)), right.rfind(b"\r", 0, max(offset, 0))) + 1
         line = right[line_start : right.find(b"\n", line_start) + 1 or None]
-        return line_start > 0 and not (b"'" in line or b'"' in line or _may_close_long_string(right))
+        return line_start > 0 and not (self.check.may_be_quoted(line) or self.check.closes_string(right))
 
     def is_given(self, fault: Fault, completion: bytes) -> bool:
         """True if the *fault* of a completed text lies in the two sides alone, so all middles have it."""
@@ -198,14 +200,9 @@ class TextSides:
         if all(end < left_end for _, end in fault.spans):
             return True
         line_end = self.right.find(b"\n") + 1
-        if not fault.local or not line_end or _may_close_long_string(self.right):
+        if not fault.local or not line_end or self.check.closes_string(self.right):
             return False
         return all(start >= left_end + len(completion) + line_end for start, _ in fault.spans)
-
-
-def _may_close_long_string(text: bytes) -> bool:
-    """True if *text* has a delimiter of a string over several lines."""
-    return b"'''" in text or b'"""' in text
 
 
 def likely_completions(state: State) -> Iterator[bytes]:

@@ -26,6 +26,8 @@ NOT_OURS = ("results", "node_modules", "build", "dist", "server", "__pycache__")
 WATCHED = ("what", "whether", "behind", "begins", "asked", "tells")
 """Words that often stand for a missing noun or a plainer verb; other projects use them rarely."""
 MOST_WORDS, MOST_LINES = 25, 6
+SLACK = 0.5
+"""The rate by which a count may exceed its limit."""
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*_]*\s+(?=[^a-z\s]|fimlsp)|:\s*\n")
@@ -147,8 +149,20 @@ def _limited(figures: Figures) -> dict[str, float]:
     return {word: round(figures.rate(word), 1) for word in WATCHED} | lengths
 
 
+def excesses(counted: dict[str, dict[str, float]]) -> Iterator[str]:
+    """The exceeded limits, each in words."""
+    limits = json.loads(LIMITS.read_text(encoding="utf-8"))
+    for part, of_part in counted.items():
+        for name, count in of_part.items():
+            if count > limits[part][name] + SLACK:
+                yield f"{part}: {name} {count} is above the limit {limits[part][name]}; see --sentences"
+
+
 def main(arguments: list[str]) -> None:
-    """Print a row for each part, or for each of the given paths; with `--sentences` the long ones, too."""
+    """Print a row for each part, or for each of the given paths; with `--sentences` the long ones, too.
+
+    Exits with 1 if a part exceeds one of its limits.
+    """
     if "--lower" in arguments:
         LIMITS.write_text(json.dumps(counts(), indent=1) + "\n", encoding="utf-8")
     paths = [Path(each).resolve() for each in arguments if not each.startswith("-")]
@@ -160,8 +174,12 @@ def main(arguments: list[str]) -> None:
         everything.add(figures)
         _print_row(name, figures)
     _print_row("together", everything)
+    exceeded = list(excesses(counts())) if not paths else []
+    for limit in exceeded:
+        print(limit)
     if "--sentences" in arguments:
         print("", *everything.long_sentences, *everything.long_paragraphs, sep="\n")
+    sys.exit(bool(exceeded))
 
 
 def _print_row(name: str, figures: Figures) -> None:

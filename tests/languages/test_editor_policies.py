@@ -79,6 +79,7 @@ COMMENTED = {
     "python": "x = 1\n",
     "lua": "x = 1\n",
     "go": "package p\n",
+    "toml": "",
     **dict.fromkeys(("typescript", "tsx", "javascript", "jsx"), ""),
 }
 

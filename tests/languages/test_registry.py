@@ -38,7 +38,7 @@ def test_an_unknown_language_is_refused_with_the_names_of_those_known():
         language_named("cobol")
 
 
-@pytest.mark.parametrize("name", ["json", "typescript", "tsx", "javascript", "jsx"])
+@pytest.mark.parametrize("name", [name for name in LANGUAGES if name != "python"])
 def test_brackets_consist_of_lexemes_of_the_language(name):
     language = LANGUAGES[name].language()
     kinds = {*Engine(language).tables.lexical.kinds}
@@ -151,6 +151,43 @@ def test_editors_wake_up_for_the_documents_that_the_server_completes():
     assert package["activationEvents"] == activated_by, "the last is for languages that settings name"
     assert listed(client, r"LANGUAGES: readonly string\[\] = \[(.*?)\]") == IDENTIFIERS
     assert listed(neovim, r"  filetypes = \{(.*?)\}") == IDENTIFIERS
+
+
+LISTS_OF_IDENTIFIERS = (
+    *("docs/options.md", "docs/languages.md", "editors/jupyter/schema/plugin.json"),
+    *("editors/neovim/README.md", "editors/neovim/doc/fimlsp.txt"),
+    *("vscode-extension/README.md", "vscode-extension/package.json"),
+)
+PLACES = {
+    "docs/languages.md": "{title}",
+    "docs/verify.md": "{name}`",
+    "CHANGELOG.md": "{title}",
+    "ARCHITECTURE.md": "`{folder}/`",
+    "pyproject.toml": '"fimlsp.languages.{folder}"',
+    "tests/datasets/languages/test_known.py": '("{name}", [',
+}
+"""The text that each place has of each language, beside the lists of identifiers."""
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name not in ("python", "slua")])
+def test_every_place_has_every_language(name):
+    known = BUILT_IN[name]
+    language = known.language()
+    title = "JSX" if name == "tsx" else language.name
+    form = {"name": name, "title": title, "folder": type(language).__module__.split(".")[2]}
+    missing = [place for place, text in PLACES.items() if text.format(**form) not in read(place)]
+    lacking = [place for place in LISTS_OF_IDENTIFIERS if not set(known.identifiers) <= set(words(place))]
+    conditions = re.findall(r"editorLangId =~ /(.*?)/", read("vscode-extension/package.json"))
+    unreached = [each for each in conditions if not re.match(each, known.identifiers[0])]
+    assert [*missing, *lacking, *unreached] == []
+
+
+def read(place):
+    return (ROOT / place).read_text(encoding="utf-8")
+
+
+def words(place):
+    return re.findall(r"[\"'`](\w+)[\"'`]", read(place))
 
 
 def listed(source, pattern):

@@ -1,15 +1,22 @@
 """The harness finds the faults that a wrong language has, and none in a right one."""
 
 import json as decoder
+import random
 from dataclasses import dataclass
 
 import pytest
 
 from fimlsp.languages.json import Json, json
 from fimlsp.languages.lua import lua
+from fimlsp.lexing.automata.dfa import Rule, Terminals, compile_terminals
+from fimlsp.lexing.automata.regex import sequence
+from fimlsp.lexing.lexical_spec import LexicalSpec
+from fimlsp.lexing.nesting import CODE, ModeStack
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
-from fimlsp.testing import Judged, endless, first_refusal, grows, read_cases, total
+from fimlsp.quotient.language.contract import Language
+from fimlsp.testing import Judged, endless, first_refusal, grows, lexemes, read_cases, total
+from fimlsp.testing.cuts import balanced_cuts
 
 PIECES = (b"[", b"]", b"1", b",", b'"a"', b" ", b"{", b"}", b":", b"2")
 WRONG = """
@@ -62,6 +69,41 @@ def test_a_true_middle_that_is_refused_is_a_fault():
     of = Judged(Wrong(), is_json, PIECES)
     suites = endless(of, [PIECES], [(b"", b"")], lambda *_: b'[{"a": 1}]')
     assert "refuses a true prefix" in {fault.complaint for fault in total(suites(1), 300).faults}
+
+
+@dataclass(frozen=True)
+class Nested(Language):
+    """A list of lists, whose brackets the lexer reads one by one, or also in *pairs*."""
+
+    pairs: bool = False
+    name = "Nested"
+
+    @property
+    def enclosures(self):
+        return {"[": "]", "[[": "]]"} if self.pairs else {"[": "]"}
+
+    def lexical_spec(self) -> LexicalSpec:
+        rules = [Rule(sign, sequence(sign)) for pair in self.enclosures.items() for sign in pair]
+        dfa = compile_terminals(Terminals({CODE: rules})).expand()
+        return LexicalSpec(dfa, ModeStack(), ModeStack(known=False), separators=b"")
+
+    def grammar(self) -> Grammar:
+        return read_grammar('list: "[" [list] "]"' + ' | "[[" [list] "]]"' * self.pairs, "list")
+
+
+@pytest.mark.parametrize(("pairs", "complaints"), [(False, set()), (True, {"does not let stay"})])
+def test_a_true_middle_stays_in_its_brackets(pairs, complaints):
+    of = Judged(Nested(pairs), is_json, PIECES)
+    tallies = [balanced_cuts(of, b"[[[[]]]]", random.Random(seed)) for seed in range(20)]
+    assert {fault.complaint for tally in tallies for fault in tally.faults} == complaints
+
+
+@pytest.mark.parametrize("size", [5, 50, 500])
+def test_a_random_program_has_the_size_that_is_asked_for(size):
+    texts = {"STRING": (b'"a"',), "NUMBER": (b"1",)}
+    lengths = [len(lexemes(json, texts, random.Random(seed), size)) for seed in range(20)]
+    assert size <= min(lengths)
+    assert max(lengths) <= 3 * size + 10
 
 
 def test_a_text_that_the_reference_leaves_open_counts_for_neither_side():

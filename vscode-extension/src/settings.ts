@@ -115,6 +115,7 @@ export const LANGUAGES: readonly string[] = [
   "typescriptreact",
   "javascript",
   "javascriptreact",
+  "toml",
   "slua",
 ];
 

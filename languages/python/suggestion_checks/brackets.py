@@ -9,59 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from fimlsp.languages.python.names.code_state import reading_start
 from fimlsp.languages.python.names.known_names import BUILTIN_NAMES
-
-FAR = 4_000
-"""Bytes after the suggestion within which its brackets are read."""
+from fimlsp.languages.python.suggestion_checks.pieces import CLOSING, OPENING, Window
 
 EQUAL_ELEMENTS_MIN = 3
 """As many equal elements in a row are a loop of the model; two may be meant, as in `(width, width)`."""
 
-_STRINGS = (
-    rb'"""(?:\\.|[^\\])*?"""',
-    rb"'''(?:\\.|[^\\])*?'''",
-    rb'"(?:\\.|[^"\\\n])*"',
-    rb"'(?:\\.|[^'\\\n])*'",
-)
-_PIECE = re.compile(
-    rb"(?i:[rbu]{0,2})(?:%b)|#[^\n]*|\s+|[\w\x80-\xff.]+|[()\[\]{},:]|[-+*/%%&|^@<>=!]+|."
-    % b"|".join(_STRINGS),
-    re.DOTALL,
-)
-_OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
 _KEY_SIGN = {b"{": b":", b"(": b"="}
 _LISTED = re.compile(rb"[A-Za-z_\x80-\xff][\w.\x80-\xff]*|[\"'].*[\"']", re.DOTALL)
 _ENDS_LIST = frozenset([b":", b"=", b"\n"])
 _OBJECT_OF = {b"super()": b"self"}
-
-
-class _Window(NamedTuple):
-    """The code around a suggestion, which lies from `start` to `end` of it."""
-
-    code: bytes
-    start: int
-    end: int
-
-    @classmethod
-    def around(cls, left: bytes, text: bytes, right: bytes) -> _Window:
-        """The window of *text* between *left* and *right*."""
-        near = left[reading_start(left) :]
-        return cls(near + text + right[:FAR], len(near), len(near) + len(text))
-
-    def pieces(self) -> Iterator[tuple[bytes, int]]:
-        """The words, signs, strings, comments and spaces of the code, with their offsets."""
-        return ((piece[0], piece.start()) for piece in _PIECE.finditer(self.code))
-
-    def code_pieces(self) -> Iterator[tuple[bytes, int]]:
-        """The pieces but spaces and comments."""
-        return (pair for pair in self.pieces() if not (pair[0][:1].isspace() or pair[0][:1] == b"#"))
-
-    def is_suggested(self, offset: int) -> bool:
-        """True if *offset* is in the suggestion."""
-        return self.start <= offset < self.end
 
 
 @dataclass(slots=True)
@@ -76,13 +34,13 @@ class _KeyBracket:
 
 def first_repeated_key(left: bytes, text: bytes, right: bytes) -> int | None:
     """The offset in *text* of the first key of a dict, or name of an argument, that is repeated; or None."""
-    window, brackets = _Window.around(left, text, right), [_KeyBracket(b"")]
+    window, brackets = Window.around(left, text, right), [_KeyBracket(b"")]
     for piece, offset in window.code_pieces():
         inner = brackets[-1]
-        if piece in _OPENING:
+        if piece in OPENING:
             inner.is_element_start, inner.candidate = False, None
             brackets.append(_KeyBracket(piece))
-        elif piece in _CLOSING:
+        elif piece in CLOSING:
             if len(brackets) > 1:
                 brackets.pop()
             elif offset >= window.end:
@@ -142,7 +100,7 @@ def _may_loop(element: bytes) -> bool:
 
 def first_repeated_element(left: bytes, text: bytes, right: bytes) -> int | None:
     """The offset in *text* of the first element that is listed once too often; None if there is none."""
-    window = _Window.around(left, text, right)
+    window = Window.around(left, text, right)
     suggested = (
         max(0, start - window.start)
         for start, end in _repeated_elements(window)
@@ -151,7 +109,7 @@ def first_repeated_element(left: bytes, text: bytes, right: bytes) -> int | None
     return next(suggested, None)
 
 
-def _repeated_elements(window: _Window) -> Iterator[tuple[int, int]]:
+def _repeated_elements(window: Window) -> Iterator[tuple[int, int]]:
     """Starts and ends of repeated elements, up to the end of the brackets that the suggestion leaves open."""
     listings = [_Listing()]
     for piece, offset in window.pieces():
@@ -163,14 +121,14 @@ def _repeated_elements(window: _Window) -> Iterator[tuple[int, int]]:
             continue
         if sign in (b"except", b"except*") and is_line:
             listings[-1] = _Listing(is_handler=True)
-        elif sign in _OPENING:
+        elif sign in OPENING:
             is_handler = inner.is_handler and not inner.element
             inner.add(sign, offset)
             listings.append(_Listing(sign, offset, is_handler))
-        elif sign == b"," or sign in _CLOSING or (is_line and sign in _ENDS_LIST):
+        elif sign == b"," or sign in CLOSING or (is_line and sign in _ENDS_LIST):
             if inner.end_element():
                 yield inner.start, inner.end
-            if sign in _CLOSING and not is_line:
+            if sign in CLOSING and not is_line:
                 listings.pop()
                 listings[-1].add(window.code[inner.opened + 1 : offset + len(piece)], inner.opened + 1)
             elif sign != b",":
@@ -209,12 +167,12 @@ def first_own_argument(left: bytes, text: bytes, right: bytes) -> int | None:
     Examples are `get(get)`, `key.match(key)` and `super().__init__(self)`. Hardly anybody writes that, except
     for `cls.__new__(cls)` and `type(type)`.
     """
-    window, brackets, chain = _Window.around(left, text, right), [_CallBracket()], b""
+    window, brackets, chain = Window.around(left, text, right), [_CallBracket()], b""
     for piece, offset in window.code_pieces():
         inner, link = brackets[-1], piece
-        if piece in _OPENING:
+        if piece in OPENING:
             brackets.append(_CallBracket.of_call(chain) if piece == b"(" else _CallBracket())
-        elif piece in _CLOSING or piece == b",":
+        elif piece in CLOSING or piece == b",":
             if inner.has_own_argument and window.is_suggested(inner.start):
                 return inner.start - window.start
             inner.argument = b""

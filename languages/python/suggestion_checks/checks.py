@@ -16,6 +16,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_element,
     first_repeated_key,
 )
+from fimlsp.languages.python.suggestion_checks.comparisons import first_self_comparison
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
     first_needless_import,
@@ -49,6 +50,7 @@ CHECKS: tuple[Check, ...] = (
     first_repeated_element,
     first_needless_import,
     first_own_argument,
+    first_self_comparison,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""
 

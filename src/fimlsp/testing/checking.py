@@ -59,7 +59,7 @@ class Tally:
     """The number of judged verdicts and of open ones, and the faults.
 
     A fault names the *grammar* if there are several. A text that the engine refuses, and the reference parser
-    accepts, is open if `leaves_open` is true of it.
+    accepts, is open if `leaves_open` is true of it. `lengths` are those of random programs, in bytes.
     """
 
     accepts: Judge
@@ -68,6 +68,7 @@ class Tally:
     judged: int = 0
     undecided: int = 0
     faults: list[Fault] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
 
     @property
     def dead_ends(self) -> int:
@@ -79,6 +80,7 @@ class Tally:
         self.judged += other.judged
         self.undecided += other.undecided
         self.faults += other.faults
+        self.lengths += other.lengths
 
     def judge(self, left: bytes, middle: bytes, right: bytes, state: State | None) -> None:
         """Judge *state*: it is complete exactly if the parser accepts the whole, as is its completion."""

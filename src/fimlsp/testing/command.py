@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 
 import click
@@ -69,6 +70,8 @@ def command(
             f"{sum_.dead_ends:,} dead ends, {len(unexplained):,} unexplained, "
             f"{perf_counter() - started:,.0f} s"
         )
+        if sum_.lengths:
+            click.echo(f"{len(sum_.lengths):,} programs, of {median(sum_.lengths):,.0f} bytes (median)")
         sys.exit(bool(unexplained))
 
     hidden = {"folder", "whole", "sample"} if suffix is None else set() if judged else {"whole", "sample"}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from fimlsp.testing.checking import Judged, Tally, fed
+from fimlsp.lexing.lexer_tables import longest_match
+from fimlsp.testing.checking import Judged, Tally, fed, verdict
 
 LENGTHS = (0, 1, 2, 5, 20, 100)
 _TRIES_BETWEEN = 5
+_OPENING, _CLOSING = "([{", ")]}"
 
 
 def cuts(data: bytes, rng: random.Random, count: int) -> Iterator[tuple[int, int]]:
@@ -78,6 +80,57 @@ def staying_cuts(of: Judged, data: bytes, rng: random.Random) -> Tally:
             if reached is not None and (reached.complete or of.accepts(left + middle + right) is False):
                 tally.judge(left, middle, right, reached)
     return tally
+
+
+def balanced_cuts(of: Judged, data: bytes, rng: random.Random) -> Tally:
+    """True middles that close each bracket they open, and no other: one that has to stay may be each of them.
+
+    A language whose enclosures are not all such brackets has no cases.
+    """
+    tally = of.tally()
+    depths = _bracket_depths(of, data)
+    document = of.engine.document(data)
+    for start in rng.sample(list(depths), min(6, len(depths))):
+        ends = [end for end in _balanced_ends(depths, start) if end - start <= of.longest]
+        end = rng.choice(ends)
+        left, middle, right = data[:start], data[start:end], data[end:]
+        state = fed(document.middle_at_bytes(start, end, relax=False, may_escape=False).start, middle)
+        tally.judged += 1
+        if state is None or not state.complete:
+            tally.fault("does not let stay", left, middle, right, verdict(state))
+    return tally
+
+
+def _balanced_ends(depths: Mapping[int, int], start: int) -> Iterator[int]:
+    """The offsets from *start* on that are as deep, before the first that is less deep."""
+    for offset, depth in depths.items():
+        if offset >= start and depth < depths[start]:
+            return
+        if offset >= start and depth == depths[start]:
+            yield offset
+
+
+def _bracket_depths(of: Judged, data: bytes) -> dict[int, int]:
+    """The number of open brackets at each offset of *data* that is not in a string or a comment."""
+    enclosures, lexical = of.language.enclosures, of.engine.tables.lexical
+    if not set("".join((*enclosures, *enclosures.values()))) <= set(_OPENING + _CLOSING + " "):
+        return {}
+    modes, position, depth, depths = lexical.start, 0, 0, {0: 0}
+    while position < len(data):
+        start = position
+        lexeme = longest_match(lexical, lexical.dfa.starts[modes.mode], data, position)
+        if lexeme is None:
+            return {}
+        kind, position = lexeme
+        name = lexical.kinds[kind]
+        modes = modes.after(name) or modes
+        family = "comment" if name == lexical.spec.comment else lexical.spec.families.get(name)
+        for offset in range(start + 1, position + 1) if family in (None, "line end") else ():
+            sign = chr(data[offset - 1])
+            depth += (sign in _OPENING) - (sign in _CLOSING)
+            if data[offset - 1 : offset + 1] != b"\r\n":
+                depths[offset] = depth
+    return depths
 
 
 def broken_cuts(of: Judged, one: bytes, other: bytes, rng: random.Random) -> Tally:

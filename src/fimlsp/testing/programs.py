@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from math import sqrt
 from pathlib import Path
 
 from fimlsp.quotient.language.contract import Language
 from fimlsp.testing.checking import Judged, Tally
-from fimlsp.testing.cuts import broken_cuts, cut_text, staying_cuts
+from fimlsp.testing.cuts import balanced_cuts, broken_cuts, cut_text, staying_cuts
 
 Endless = Callable[[int, Sequence[Path]], Iterator[Tally]]
 """Tallies of all suites in turn, from a seed; also of real files, if there are any."""
@@ -35,11 +36,33 @@ def depths(language: Language) -> dict[int, int]:
     return depth_of
 
 
+@cache
+def unbounded(language: Language) -> frozenset[int]:
+    """The symbols that derive texts of any length, as they lead to themselves or to such a one."""
+    grammar = language.grammar()
+    parts_of: dict[int, set[int]] = {}
+    for production in grammar.productions:
+        parts_of.setdefault(production.lhs, set()).update(production.rhs)
+    led_to = {symbol: set(parts) for symbol, parts in parts_of.items()}
+    changed = True
+    while changed:
+        changed = False
+        for parts in led_to.values():
+            further = set().union(*(parts_of.get(part, ()) for part in parts))
+            changed |= not further <= parts
+            parts |= further
+    recursive = {symbol for symbol, parts in led_to.items() if symbol in parts}
+    return frozenset(symbol for symbol, parts in led_to.items() if recursive & {symbol, *parts})
+
+
 def lexemes(
     language: Language, texts: Mapping[str, Sequence[bytes]], rng: random.Random, size: int
 ) -> list[bytes]:
-    """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal."""
-    grammar, depth = language.grammar(), depths(language)
+    """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal.
+
+    The more are missing, the likelier a repetition goes on. Once there may be *size*, the ways are short.
+    """
+    grammar, depth, grows = language.grammar(), depths(language), unbounded(language)
     texts_so_far: list[bytes] = []
     waiting = [grammar.start]
     while waiting:
@@ -49,10 +72,14 @@ def lexemes(
             texts_so_far.append(rng.choice(texts[name]) if name in texts else name.encode())
             continue
         options = grammar.productions_of(symbol)
-        if size - len(texts_so_far) <= len(waiting):
+        missing = size - len(texts_so_far) - len(waiting)
+        if missing <= 0:
             best = min(max(depth[part] for part in option.rhs) for option in options)
             options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
-        waiting.extend(reversed(rng.choice(options).rhs))
+        elif grows.isdisjoint(waiting):
+            options = tuple(o for o in options if not grows.isdisjoint(o.rhs)) or options
+        weights = [2 * sqrt(max(missing, 1)) if symbol in option.rhs else 1 for option in options]
+        waiting.extend(reversed(rng.choices(options, weights)[0].rhs))
     return texts_so_far
 
 
@@ -94,8 +121,11 @@ def in_cuts(of: Judged, program: Program, rng: random.Random, files: Sequence[Pa
         wrong.judge(b"", b"", data, of.start_between(b"", data))
         yield wrong
     else:
-        yield cut_text(of, data, rng)
+        tally = cut_text(of, data, rng)
+        tally.lengths.append(len(data))
+        yield tally
         yield staying_cuts(of, data, rng)
+        yield balanced_cuts(of, data, rng)
         other = program(rng, 50)
         for _ in range(5):
             yield broken_cuts(of, data, other, rng)

@@ -16,6 +16,7 @@ from fimlsp.datasets.languages.known import LANGUAGES
         ("tsx", ["a.tsx"], ["a.ts", "a.jsx"]),
         ("jsx", ["a.jsx"], ["a.js", "a.tsx"]),
         ("javascript", ["a.js", "a.mjs", "a.cjs"], ["a.jsx", "a.json"]),
+        ("toml", ["a.toml"], ["a.lock", "toml"]),
         ("slua", ["a.slua"], ["a.lua", "slua"]),
     ],
 )

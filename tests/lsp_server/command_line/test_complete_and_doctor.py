@@ -91,7 +91,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
             0,
             [
                 "ok     names: ",
-                "ok     model: bundled on cpu",
+                "ok     model: bundled on cpu, with the prompt of fimlsp with files, the suffix first",
                 "ok     next completion: ",
                 "ok     cost: ",
                 " ms per token",
@@ -103,7 +103,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
             [
                 "ok     engine",
                 f"Cannot find a model {os.devnull!r}",
-                "failed next completion: no model is loaded",
+                "skipped next completion: no model is loaded",
             ],
         ),
     ],

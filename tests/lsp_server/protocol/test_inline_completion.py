@@ -9,6 +9,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcRequestCancelled
 
+from fimlsp.languages import IDENTIFIERS
 from fimlsp.lsp_server.protocol.server import snippet
 
 UTF8, UTF16, UTF32 = (
@@ -106,8 +107,7 @@ REASONS = [
         "",
         "rust",
         "none",
-        "rust is not completed, only Python, json, lua, go, typescript, typescriptreact, javascript, "
-        "javascriptreact, slua (option languages)",
+        f"rust is not completed, only Python, {', '.join(IDENTIFIERS[1:])} (option languages)",
     ),
     ("x" * 50_001 + "<|>", "", "python", "none", "line 1 of the file is longer than 50,000 bytes"),
     ("x = 1\n" * 1_400_000 + "<|>", "", "python", "none", "the file is larger than 8,000,000 bytes"),

@@ -90,6 +90,13 @@ def test_a_reserve_larger_than_the_context_is_an_error():
 A, B = Neighbour("pkg/a.py", b"a = 1\n"), Neighbour("pkg/b.py", b"b = 2\n")
 FILES_OF_PROJECT = "# Path: pkg/b.py\nb = 2\n\n# Path: pkg/a.py\na = 1\n\n# Path: pkg/c.py\n"
 PROJECT = "<repo_name>project<file_sep>pkg/b.py\nb = 2\n<file_sep>pkg/a.py\na = 1\n<file_sep>"
+
+
+def family_and_order(value):
+    """The families of tiny checkpoints with the tokens *value*; other values name themselves."""
+    return "-".join(name for name, (_, tokens) in c.FAMILIES.items() if tokens is value) or None
+
+
 WITH_FILES = [
     (
         c.FIMLSP_WITH_FILES,
@@ -155,7 +162,7 @@ def shown_with_files(special, context=200, neighbours=(A, B), left=b"left", orde
     return b"".join(table[token] or tokenizer.id_to_token(token).encode() for token in built.tokens).decode()
 
 
-@pytest.mark.parametrize(("special", "order", "expected"), WITH_FILES)
+@pytest.mark.parametrize(("special", "order", "expected"), WITH_FILES, ids=family_and_order)
 def test_other_files_stand_as_the_family_has_learnt_to_read_them(special, order, expected):
     assert shown_with_files(special, order=order) == expected
 

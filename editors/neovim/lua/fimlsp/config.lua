@@ -22,7 +22,7 @@ local defaults = {
   cmd = nil,
   settings = {},
   filetypes = {
-    'python', 'json', 'lua', 'go', 'typescript', 'typescriptreact', 'javascript', 'javascriptreact', 'slua',
+    'python', 'json', 'lua', 'go', 'typescript', 'typescriptreact', 'javascript', 'javascriptreact', 'toml', 'slua',
   },
   display = 'auto',
   keymaps = {

@@ -1,0 +1,311 @@
+"""The definitions of a TOML file: each key and each table is defined once.
+
+A key may stand for a value, which nothing extends, even if it is an inline table or an array. It may stand
+for a table or for an array of tables, whose last element is the one that later lines extend. Pairs of other
+tables add nothing to a table that is *closed*. One with a header is closed at once, and one that pairs with
+dots have made is closed by the next header. Tables that only stand within the keys of headers are open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from fimlsp.languages.toml.expressions import (
+    PARTS,
+    Expression,
+    Form,
+    Key,
+    UnreadableError,
+    expression_at,
+    is_blank,
+)
+from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
+from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match
+from fimlsp.quotient.language.contract import Fault, Span, WholeTextCheck
+
+_MOST_MENDED = 4
+_AFTER_VALUE = re.compile(rb"[ \t]*(?:[],}#\r\n]|\Z)")
+_ENDS = (b"=0", b"x=0", b"0", b"}", b"0}", b"=0}", b"=0}}", b"]", b"0]")
+"""Texts that end an expression, each from other places in it."""
+_HIDES = re.compile(rb"[#\"']")
+_DELIMITERS = re.compile(rb'(?<!")"{3,5}(?!")'), re.compile(rb"(?<!')'{3,5}(?!')")
+_KEY_SIGNS = re.compile(rb"[=.\[\]\"' \t\r\n{},]")
+
+
+class _Place(NamedTuple):
+    """The offsets of a key with the sign after it, of its expression, and of the header above it.
+
+    A header is its own. In an inline table the last two do not matter. The name defined is certain at `part`,
+    its form only later.
+    """
+
+    key: Span
+    part: int
+    start: int | None = None
+    header: Span | None = None
+
+    @property
+    def is_header(self) -> bool:
+        """True if the key is that of a header."""
+        return self.header == self.key
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table, or the last element of an array of tables, with the place of its definition."""
+
+    defined: _Place
+    children: dict[bytes, _Table | _Place] = field(default_factory=dict)
+    is_closed: bool = False
+    is_element: bool = False
+
+
+class _Definitions:
+    """The tables that the expressions of the file *data* define, and the faults of those defined again."""
+
+    def __init__(self, data: bytes) -> None:
+        self.faults: list[Fault] = []
+        self._data = data
+        self._root = self._current = _Table(_Place((0, 0), 0))
+        self._header: Span | None = None
+        self._dotted: list[_Table] = []  # made by the pairs since the last header
+
+    def add(self, expression: Expression) -> None:
+        """Add the next expression of the file."""
+        span = expression.key.start, expression.key.end + 1
+        if expression.form is Form.PAIR:
+            place = _Place(span, expression.key.ends[-1], expression.start, self._header)
+            self._add_pair(expression.key, place, self._current)
+        else:
+            for table in self._dotted:
+                table.is_closed = True
+            self._dotted, self._header = [], span
+            self._current = self._opened(expression)
+            for start, end in expression.torn:
+                torn = Fault("the two brackets of a header touch", ((start, end),), repaired_from=start + 1)
+                goes_on = b"%s]\n[" % _unused(self._data)
+                self.faults.append(torn._replace(repaired_until=end - 1, goes_on=goes_on))
+        for keys in expression.inline_tables:
+            inline = _Table(_Place((0, 0), 0))
+            for key in keys:
+                self._add_pair(key, _Place((key.start, key.end + 1), key.ends[-1]), inline)
+
+    def _add_pair(self, key: Key, place: _Place, table: _Table) -> None:
+        for part, end in zip(key.parts[:-1], key.ends, strict=False):
+            child = table.children.get(part)
+            if child is None:
+                child = table.children[part] = _Table(place._replace(part=end))
+            elif not isinstance(child, _Table) or child.is_closed:
+                self._add_fault(child, place, end)
+                return
+            if place.start is not None:
+                self._dotted.append(child)
+            table = child
+        known = table.children.setdefault(key.parts[-1], place)
+        if known is not place:
+            is_open = isinstance(known, _Table) and not known.is_closed
+            self._add_fault(known, place, key.end + 1 if is_open else key.ends[-1], is_exact=True)
+
+    def _opened(self, header: Expression) -> _Table:
+        """The table of *header*; one that belongs to no other if the header has a fault."""
+        key, table, array = header.key, self._root, b""
+        span = key.start, key.end + 1
+        place = _Place(span, key.ends[-1], header.start, span)
+        is_element = header.form is Form.ELEMENT
+        fresh = _Table(place, is_closed=True, is_element=is_element)
+        for part, end in zip(key.parts[:-1], key.ends, strict=False):
+            child = table.children.get(part)
+            if child is None:
+                child = table.children[part] = _Table(place._replace(part=end))
+            elif not isinstance(child, _Table):
+                self._add_fault(child, place, end, array)
+                return fresh
+            table = child
+            array = self._data[key.start : end] if table.is_element else array
+        known = table.children.get(key.parts[-1])
+        if isinstance(known, _Table) and not known.is_closed and not is_element:
+            known.is_closed, known.defined = True, place
+            return known
+        if isinstance(known, _Table) and not (known.is_element and is_element):
+            is_exact = is_element or not known.defined.is_header
+            is_local = known.is_closed or not is_element
+            self._add_fault(known, place, key.end + 1, array, is_local=is_local, is_exact=is_exact)
+        elif isinstance(known, _Place):
+            self._add_fault(known, place, key.ends[-1], array, is_exact=True)
+        table.children[key.parts[-1]] = fresh
+        return fresh
+
+    def _add_fault(
+        self,
+        known: _Table | _Place,
+        again: _Place,
+        end: int,
+        array: bytes = b"",
+        *,
+        is_local: bool = True,
+        is_exact: bool = False,
+    ) -> None:
+        """Add the fault that *known* is defined *again*, which is certain from the offset *end* on.
+
+        It *is_exact* if the whole key is that of *known*, rather than one within it.
+        A header between the two repairs it, of another table or, if *again* is one, of the *array* around.
+        One before a pair moves that into another table.
+        """
+        first = known.defined if isinstance(known, _Table) else known
+        known_at = first.key[0], first.part if is_exact else first.key[1]
+        headers = {place.header for place in (first, again) if place.header and not place.is_header}
+        earlier = sorted({known_at, *headers})
+        is_moved = again.is_header and not first.is_header  # by a header before it
+        fault = Fault(
+            f"{self._data[again.key[0] : again.part].decode('utf-8', 'replace')} is defined twice",
+            (*earlier, (again.key[0], end)),
+            local=is_local and (first.header is not None or again.header is None),
+            together=again.start is not None and not (is_moved and array),
+        )
+        header = b"[%s]" % _unused(self._data)
+        if is_moved:
+            above = first.header[1] if first.header else 0
+            fault = fault._replace(repaired_from=above, repaired_until=first.start or 0)
+        elif again.start is not None and (array or not again.is_header):
+            header = b"[[%s]]" % array if array else header
+            fault = fault._replace(repaired_from=earlier[-1][1], repaired_until=again.start)
+        if fault.repaired_until:
+            lines = [b"%s\n%s\n" % (end, header) for end in _ENDS]
+            self.faults += [fault._replace(goes_on=line, repaired_by=header) for line in lines]
+        else:
+            self.faults.append(fault)
+
+
+class DefinedOnce(WholeTextCheck):
+    """Refuses keys and tables that are defined twice."""
+
+    halves = MappingProxyType(
+        {b'"': b'"', b"'": b"'", **dict.fromkeys((b".", b"=", b"[", b"]", b" ", b"\t"), b"")}
+    )
+
+    def __init__(self, lexical: LexerTables) -> None:
+        self._lexical = lexical
+        self._last_right = b"", False
+        self._read = WeighedDict[bytes, Expression | None](4 * MEGABYTE, lambda key, _: 500 + 10 * len(key))
+
+    def faults(self, data: bytes) -> Sequence[Fault]:
+        """As in `WholeTextCheck`. O(lines), and the length of new ones."""
+        definitions = _Definitions(data)
+        try:
+            for expression in self._expressions(data):
+                definitions.add(expression)
+        except UnreadableError:
+            return ()
+        return definitions.faults
+
+    def _expressions(self, data: bytes) -> Iterator[Expression]:
+        position = 0
+        while position < len(data):
+            checkpoint()
+            text = data[position : _likely_end(data, position)]
+            if text in self._read:
+                expression = self._read[text]
+            else:
+                expression = None if is_blank(text) else expression_at(data, position).moved(-position)
+                if expression is None or expression.end == len(text):
+                    self._read[text] = expression
+            if expression is not None:
+                yield expression.moved(position)
+            position += len(text) if expression is None else expression.end
+
+    def mended(self, before: bytes, completion: bytes, after: bytes) -> bytes:
+        """As in `WholeTextCheck`: the keys of a fault that the completion reaches get longer."""
+        for _ in range(_MOST_MENDED):
+            data, begin = b"".join((before, completion, after)), len(before)
+            changes = (
+                change
+                for fault in self.faults(data)
+                for span in reversed(fault.spans)
+                for change in _longer_keys(data, span, begin, begin + len(completion))
+            )
+            place, text = next(changes, (None, b""))
+            if place is None:
+                break
+            completion = data[begin:place] + text + data[place : begin + len(completion)]
+        return completion
+
+    def closes_string(self, right: bytes) -> bool:
+        """As in `WholeTextCheck`, if the first delimiter of a kind may both open and close a string."""
+        if right != self._last_right[0]:
+            found = (delimiter.search(right) for delimiter in _DELIMITERS)
+            self._last_right = (
+                right,
+                any(self._may_close_string(match) for match in found if match is not None),
+            )
+        return self._last_right[1]
+
+    def _may_close_string(self, delimiter: re.Match[bytes]) -> bool:
+        """True if the text around *delimiter* can be read if it closes a string, and if it opens one."""
+        right, start = delimiter.string, delimiter.start()
+        if _AFTER_VALUE.match(right, delimiter.end()) is None or not self._is_code(right, delimiter.end()):
+            return False
+        line = right[right.rfind(b"\n", 0, start) + 1 : start]
+        return _HIDES.search(line) is not None or self._is_code(right, start)
+
+    def _is_code(self, data: bytes, position: int) -> bool:
+        """True if *data* consists of lexemes from *position* on."""
+        lexical = self._lexical
+        while position < len(data):
+            lexeme = longest_match(lexical, lexical.dfa.starts[lexical.unknown.mode], data, position)
+            if lexeme is None:
+                return False
+            position = lexeme[1]
+        return True
+
+    def may_be_quoted(self, line: bytes) -> bool:
+        """As in `WholeTextCheck`: no, as other strings end in their line."""
+        del line
+        return False
+
+    def spelt(self, statement: bytes) -> Iterator[bytes]:
+        """As in `WholeTextCheck`: none."""
+        del statement
+        return iter(())
+
+    def suspects(self, statement: bytes, fresh: int, around: tuple[bytes, bytes]) -> bool:
+        """As in `WholeTextCheck`: if they may end a key or a part of one."""
+        del around
+        return _KEY_SIGNS.search(statement, max(0, len(statement) - fresh)) is not None
+
+    def keeps_faultless(self, statement: bytes, fresh: int, right: bytes) -> bool:
+        """As in `WholeTextCheck`: unknown."""
+        del statement, fresh, right
+        return False
+
+
+def _likely_end(data: bytes, position: int) -> int:
+    """The end of the line at *position*, or that of the array of several lines that it seems to open."""
+    end = data.find(b"\n", position) + 1 or len(data)
+    closing = data.find(b"\n]", end - 1) if data.endswith(b"[", position, end - 1) else -1
+    return end if closing < 0 else data.find(b"\n", closing + 1) + 1 or len(data)
+
+
+def _unused(data: bytes) -> bytes:
+    """A bare key that does not occur in *data*."""
+    longest = max(map(len, re.findall(rb"x+", data)), default=0)
+    return b"x" * (longest + 1)
+
+
+def _longer_keys(data: bytes, span: Span, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Insertions from *begin* to *end* that make the key at *span* in *data* another one."""
+    unused = _unused(data)
+    for part in reversed(list(PARTS.finditer(data, *span))):
+        is_quoted = part[0][0] in b"\"'"
+        first, last = part.start() + is_quoted, part.end() - is_quoted
+        if max(first, begin) <= min(last, end):
+            yield min(last, end), unused
+        after = max(part.end(), begin)
+        if after <= min(span[1], end) and not data[part.end() : after].strip():
+            yield after, b"." + unused
+        if is_quoted and begin <= part.start() <= end:
+            yield part.start(), unused + b"."
