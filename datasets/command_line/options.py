@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KINDS = ("boundary", "randspan", "line", "block", "user", "paper-boundary", "paper-randspan")
 EXISTING = click.Path(exists=True, path_type=Path)
 EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-LANGUAGES = ("python", "json", "lua", "go", "typescript", "tsx", "javascript", "jsx", "slua")
+LANGUAGES = ("python", "json", "lua", "go", "typescript", "tsx", "javascript", "jsx", "toml", "slua")
 
 
 def to_kinds(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def _options(schema: Schema, name: str, own: Wanted, bare: Wanted) -> list[tuple
     return sorted(found.items(), key=lambda option: -option[0].bit_count())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Search:
     """The search for tables.
 

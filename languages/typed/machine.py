@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -106,7 +106,7 @@ class Sign(Task[M]):
 class Choice(Task[M]):
     """The tasks after each token that may come, the cheapest first, or none if it *may_be_missing*."""
 
-    ways: Mapping[str, Sequence[Task[M]]]
+    ways: Mapping[str, Sequence[Task[M]]] = field(hash=False)
     may_be_missing: bool = False
 
     def may_end(self, machine: M) -> bool:
@@ -133,7 +133,7 @@ class Repeat(Task[M]):
     """Any number of times *separator* and *tasks*."""
 
     separator: str
-    tasks: Sequence[Task[M]]
+    tasks: Sequence[Task[M]] = field(hash=False)
 
     def may_end(self, machine: M) -> bool:
         """As in `Task`."""
