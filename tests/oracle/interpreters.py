@@ -56,7 +56,7 @@ class Interpreter:
 
     @property
     def name(self) -> str:
-        """Its exact version, and where it is."""
+        """Its exact version."""
         where = "Pyodide" if self.root else self.command[0]
         return (
             f"CPython {self.evaluated('import platform; print(platform.python_version())').strip()}, {where}"

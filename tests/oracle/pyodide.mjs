@@ -8,7 +8,8 @@ import { pathToFileURL } from "node:url";
 const [folder, ...argv] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(path.join(folder, "pyodide.mjs")));
 const python = await loadPyodide({ indexURL: folder });
-python.setStdin({ read: (buffer) => fs.readSync(0, buffer), isatty: false });
+const input = fs.openSync("/dev/stdin"); // blocks; descriptor 0 does not, and would be asked again and again
+python.setStdin({ read: (buffer) => fs.readSync(input, buffer), isatty: false });
 python.setStdout({ write: (buffer) => fs.writeSync(1, buffer), isatty: false });
 python.setStderr({ write: (buffer) => fs.writeSync(2, buffer), isatty: false });
 python.FS.mkdirTree("/host");

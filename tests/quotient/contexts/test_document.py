@@ -145,7 +145,7 @@ def test_cuts_of_one_document(seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_edits(seed):
-    check_edits(SAMPLE, count=25, seed=seed)
+    check_edits(SAMPLE, count=15, seed=seed)
 
 
 def test_edits_of_files():
