@@ -57,10 +57,8 @@ class Interpreter:
     @property
     def name(self) -> str:
         """Its exact version."""
-        where = "Pyodide" if self.root else self.command[0]
-        return (
-            f"CPython {self.evaluated('import platform; print(platform.python_version())').strip()}, {where}"
-        )
+        exact = self.evaluated("import platform; print(platform.python_version())").strip()
+        return f"CPython {exact}, Pyodide" if self.root else f"CPython {exact}"
 
     def evaluated(self, code: str) -> str:
         """The output of *code*."""
