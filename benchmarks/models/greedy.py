@@ -53,7 +53,7 @@ def measured(model: FimModel, check: str, cursors: int, seed: int) -> dict[bool,
             chosen = dict[bool, int]()
             for greedy in random.sample([False, True], 2):
                 before = process_time()
-                result = masked[greedy](ids, scores)  # type: ignore[arg-type]
+                result = masked[greedy](ids, scores)  # type: ignore[arg-type]  # it names torch's old classes of tensors
                 times[greedy].append(1000 * (process_time() - before))
                 chosen[greedy] = int(result.argmax())
             assert chosen[False] == chosen[True]

@@ -95,11 +95,7 @@ def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
     following, line = whole[len(text) :], left[left.rfind(b"\n") + 1 :] + text
     if _TAKES_VALUE.search(line) and _VALUE.match(following):
         return True
-    is_there = right[:1] == following[:1]  # the text after the cursor goes on alike
-    if following[:1] == b"." and not is_there and _HAS_ATTRIBUTE.search(line):
-        state = state_at_end(left)
-        return len(state.feed(text).brackets) <= len(state.brackets)
-    if following[:1] == b"[" and not is_there and _ALIAS.search(line):
+    if _parts_value(left, text, right, following, line):
         return True
     if text.endswith(b","):
         is_cut = following[:1] not in (b"", b"\n")
@@ -107,3 +103,14 @@ def stops_idly(left: bytes, text: bytes, right: bytes, whole: bytes) -> bool:
     if _NAMES_ARGUMENT.match(following):
         return True
     return first_idle_name(left, text, right) is not None
+
+
+def _parts_value(left: bytes, text: bytes, right: bytes, following: bytes, line: bytes) -> bool:
+    """True if *text* parts an object of code from the attribute or index that follows, but not at *right*."""
+    has_attribute = following[:1] == b"." and _HAS_ATTRIBUTE.search(line)
+    has_index = following[:1] == b"[" and _ALIAS.search(line)
+    if not (has_attribute or has_index) or right[:1] == following[:1]:
+        return False
+    before = state_at_end(left)
+    after = before.feed(text)
+    return not after.quote and len(after.brackets) <= len(before.brackets)

@@ -56,8 +56,9 @@ class FimlspGrammar(BaseGrammarObject):
         """True after a stop token."""
         return self._matcher.is_over
 
-    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: object) -> Tensor:  # noqa: ARG002
+    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: object) -> Tensor:
         """A bitmask on the CPU with all tokens allowed, which `move_vocab_mask` copies to the device."""
+        del device
         return allocate_bitmask(batch_size, vocab_size)
 
     def fill_vocab_mask(self, vocab_mask: Tensor, idx: int) -> None:
@@ -83,8 +84,9 @@ class FimlspGrammar(BaseGrammarObject):
         """The constraint of another request for the same texts."""
         return FimlspGrammar(self._matcher.copy())
 
-    def try_jump_forward(self, tokenizer: object) -> tuple[list[int], str] | None:  # noqa: ARG002
+    def try_jump_forward(self, tokenizer: object) -> tuple[list[int], str] | None:
         """The text that comes next in any case; None if there are several ways to go on."""
+        del tokenizer
         text = self._matcher.forced()
         return ([], text) if text else None
 
@@ -96,13 +98,14 @@ class FimlspGrammar(BaseGrammarObject):
         self,
         old_output_ids: Sequence[int],
         new_output_ids: Sequence[int],
-        next_state: int,  # noqa: ARG002
+        next_state: int,
     ) -> None:
         """Go on with *new_output_ids* in place of *old_output_ids*, which were accepted.
 
         Raises:
             ValueError: one of them is not allowed.
         """
+        del next_state
         pairs = enumerate(zip(old_output_ids, new_output_ids, strict=False))
         same = next(
             (at for at, (old, new) in pairs if old != new), min(len(old_output_ids), len(new_output_ids))
@@ -132,8 +135,9 @@ class FimlspBackend(BaseGrammarBackend):
         """The constraint of a grammar."""
         return self._grammar("grammar", key_string)
 
-    def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:  # noqa: ARG002
+    def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
         """An object that has SGLang refuse the request."""
+        del key_string
         return InvalidGrammarObject("fimlsp has no structural tags. Give a grammar or a JSON Schema.")
 
     def _grammar(self, kind: Kind, text: str) -> BaseGrammarObject:
