@@ -163,11 +163,15 @@ def first_needless_import(left: bytes, text: bytes, right: bytes) -> int | None:
     """The offset of the first name in *text* that is imported twice, or a feature that is always on.
 
     None if there is none. Only lines without indentation count: a function may import what its file imports.
+    O(len(left) + len(right)) where there is such a line, else O(len(text)).
     """
     line_start = left.rfind(b"\n") + 1
+    lines = (left[line_start:] + text).split(b"\n")
+    if not any(map(_FROM.match, lines)):
+        return None
     imported = {*_imported_names(left[:line_start]), *_imported_names(right)}
     start = line_start - len(left)
-    for line in (left[line_start:] + text).split(b"\n"):
+    for line in lines:
         for offset, name, is_always_on in _imports_from(line):
             end = start + offset + len(name)
             if end > 0 and (is_always_on or name in imported):
