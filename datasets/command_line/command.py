@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from fimlsp.datasets.command_line import options
-from fimlsp.datasets.command_line.humaneval_command import humaneval
+from fimlsp.datasets.command_line.humaneval_command import humaneval, tables
 from fimlsp.extras import install_command, missing_modules
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 
@@ -281,6 +281,7 @@ def calibrate(context: click.Context, arguments: tuple[str, ...]) -> None:
 
 
 replay.add_command(humaneval)
+replay.add_command(tables)
 
 
 @contextmanager

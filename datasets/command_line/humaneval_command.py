@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,8 +18,11 @@ from fimlsp.extras import install_command, missing_modules
 
 if TYPE_CHECKING:
     from fimlsp.datasets.programs.run import ProgramsPlan
+    from fimlsp.datasets.programs.writing import Method
+    from fimlsp.quotient.language.contract import Language
 
 FORMS = ("left-to-right", "single-line", "multi-line", "random-span")
+METHODS = ("unconstrained", "constrained", "masked", "schema")
 INTERRUPTED = 130
 
 
@@ -35,15 +39,21 @@ class WritingOptions:
     limit: int | None
     check: Literal["parse", "compile"]
     test_seconds: int
+    methods: tuple[Method, ...]
+    shots: int
 
 
-def to_forms(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    """Forms of tasks, separated by commas."""
-    forms = tuple(dict.fromkeys(form.strip() for form in value.split(",")))
-    unknown = [form for form in forms if form not in FORMS]
-    if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(FORMS)}.")
-    return forms
+def names_among(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
+    """Reads names among the *known* ones, separated by commas, in the order of these."""
+
+    def read(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+        names = [name.strip() for name in value.split(",")]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(known)}.")
+        return tuple(name for name in known if name in names)
+
+    return read
 
 
 @click.command()
@@ -52,14 +62,32 @@ def to_forms(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
     "--problems",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="JSON lines of HumanEval, MBXP or HumanEval-X, in Python or Go, instead of HumanEval's own.",
+    help="JSON lines of HumanEval, MBXP or HumanEval-X in Python or Go, or of JSON-Mode-Eval, instead of "
+    "HumanEval's own.",
 )
+@click.option("--called", metavar="NAME", help="Name of these problems in reports.  [default: of the file]")
 @click.option(
     "--forms",
     default=",".join(FORMS),
     metavar="NAME[,NAME]",
-    callback=to_forms,
+    callback=names_among(FORMS),
     help=f"Forms of tasks: {', '.join(FORMS)} (holes in the solutions).  [default: all]",
+)
+@click.option(
+    "--methods",
+    default=",".join(METHODS[:2]),
+    show_default=True,
+    metavar="NAME[,NAME]",
+    callback=names_among(METHODS),
+    help="Ways to write from left to right. `masked`: constrained, with the mask of all tokens at each step. "
+    "`schema`: JSON under its schema.",
+)
+@click.option(
+    "--shots",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Solved problems that the model reads before each prompt.",
 )
 @click.option(
     "--samples", default=10, show_default=True, type=click.IntRange(1), help="Answers from left to right."
@@ -97,7 +125,10 @@ def to_forms(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
 def humaneval(
     out: Path,
     problems: Path | None,
+    called: str | None,
     forms: tuple[str, ...],
+    methods: tuple[Method, ...],
+    shots: int,
     samples: int,
     temperature: float,
     top_p: float,
@@ -122,10 +153,30 @@ def humaneval(
         raise click.ClickException(f"{missing[0]} is not installed; run: {install_command('humaneval')}")
     from fimlsp.datasets.command_line.command import plain_errors
 
-    options = WritingOptions(forms, samples, temperature, top_p, tokens, seed, limit, check, test_seconds)
+    options = WritingOptions(
+        forms, samples, temperature, top_p, tokens, seed, limit, check, test_seconds, methods, shots
+    )
     refuse_without_containment(uncontained)
     with plain_errors():
-        replay_problems(out, problems, options, model, device, uncontained)
+        replay_problems(out, problems, called, options, model, device, uncontained)
+
+
+@click.command()
+@click.argument(
+    "runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder.")
+def tables(runs: tuple[Path, ...], out: Path) -> None:
+    """Write one report about several RUNS... of `humaneval`, a row for each.
+
+    The runs may differ in problems, model, examples, limit of tokens, temperature and methods.
+    """
+    from fimlsp.datasets.command_line.command import plain_errors
+    from fimlsp.datasets.programs.tables import write_tables
+
+    with plain_errors():
+        write_tables(runs, out)
+    click.echo(out / "report.md")
 
 
 def refuse_without_containment(uncontained: bool) -> None:
@@ -151,6 +202,7 @@ def refuse_without_containment(uncontained: bool) -> None:
 def replay_problems(
     out: Path,
     file: Path | None,
+    called: str | None,
     options: WritingOptions,
     model_name: str | None,
     device: str | None,
@@ -165,15 +217,18 @@ def replay_problems(
     from rich.console import Console
     from rich.progress import Progress
 
-    from fimlsp.datasets.programs.problems import ProblemsError, humaneval, read_problems_file
+    from fimlsp.datasets.programs.problems import (
+        ProblemsError,
+        humaneval,
+        read_problems_file,
+        solved_examples,
+    )
     from fimlsp.datasets.programs.report import write_report
-    from fimlsp.datasets.programs.run import ProgramBench, Sampling, run_all, tasks
+    from fimlsp.datasets.programs.run import ProgramBench, run_all, tasks
     from fimlsp.datasets.programs.sandbox import Limits, NotContainedError, Tester
+    from fimlsp.datasets.programs.writing import Sampling, Writer
     from fimlsp.datasets.runs.plan import About
     from fimlsp.datasets.runs.run_folder import RunFolder
-    from fimlsp.languages.go import go
-    from fimlsp.languages.python import python
-    from fimlsp.languages.python.versions import known_version
     from fimlsp.models.checkpoints.hub import find_on_command_line
     from fimlsp.models.errors import ModelError
     from fimlsp.models.loading import load_model
@@ -182,16 +237,18 @@ def replay_problems(
     console = Console(stderr=True)
     try:
         problems = humaneval() if file is None else read_problems_file(file)
+        language = problems[0].language
+        refuse_methods(language, options.methods)
+        examples = solved_examples(problems, options.shots)
         chosen = model_name and find_on_command_line(model_name)
-        RunFolder(out).claim(plan_of(file, options, chosen), About.this_process())
+        RunFolder(out).claim(plan_of(file, called, language, options, chosen), About.this_process())
         model = load_model(chosen, device=device, dtype="float32" if chosen else None)
     except (ProblemsError, ModelError) as error:
         raise click.ClickException(str(error)) from error
-    is_go = problems[0].language == "go"
-    language = go if is_go else python(known_version(sys.version_info[:2]), options.check)
     sampling = Sampling(options.tokens, options.temperature, options.top_p, options.seed)
     tester = Tester(Limits(seconds=options.test_seconds), whole=not uncontained)
-    bench = ProgramBench(model, Engine(language), sampling, tester)
+    writer = Writer(model, Engine(grammar_of(language, options.check)), sampling)
+    bench = ProgramBench(writer, tester, options.methods, examples)
     listed = list(tasks(problems, options.forms, options.samples, options.seed, options.limit))
     try:
         with Progress(console=console) as bar:
@@ -206,7 +263,30 @@ def replay_problems(
     console.print(f"wrote {out / 'report.md'} and {out / 'report.html'}")
 
 
-def plan_of(file: Path | None, options: WritingOptions, model: str | None) -> ProgramsPlan:
+def refuse_methods(language: str, methods: Sequence[str]) -> None:
+    """Refuse the method `schema` for problems without schemas.
+
+    Raises:
+        click.ClickException: *methods* have it, and the *language* is not JSON.
+    """
+    if "schema" in methods and language != "json":
+        raise click.ClickException("The method schema is for problems of JSON-Mode-Eval.")
+
+
+def grammar_of(language: str, check: Literal["parse", "compile"]) -> Language:
+    """The constraint of answers in *language*."""
+    from fimlsp.languages import language_named
+    from fimlsp.languages.python import python
+    from fimlsp.languages.python.versions import known_version
+
+    if language == "python":
+        return python(known_version(sys.version_info[:2]), check)
+    return language_named(language)
+
+
+def plan_of(
+    file: Path | None, called: str | None, language: str, options: WritingOptions, model: str | None
+) -> ProgramsPlan:
     """The plan of a run over the problems in *file*, or over HumanEval."""
     from fimlsp import __version__
     from fimlsp.datasets.programs.run import ProgramsPlan
@@ -214,6 +294,8 @@ def plan_of(file: Path | None, options: WritingOptions, model: str | None) -> Pr
 
     return ProgramsPlan(
         problems="HumanEval" if file is None else digest([file.read_bytes().hex()]),
+        collection=called or ("HumanEval" if file is None else file.stem),
+        language=language,
         model=model or "bundled",
         model_files=model_digest(model),
         **asdict(options),

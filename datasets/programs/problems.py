@@ -1,20 +1,23 @@
 """Problems with tests, and the holes in their solutions.
 
-The problems are HumanEval's own, or come from files of MBXP and HumanEval-X. Holes are the infilling tasks of
-Bavarian et al. 2022 (arXiv 2207.14255, section 2.2), made from the canonical solutions. Of HumanEval their
-numbers are the same: 1,033 single lines, 5,815 runs of lines and 1,640 spans. The ends of spans are drawn
-anew, since the seed of theirs is not published.
+The problems are HumanEval's own, or come from files of MBXP, HumanEval-X and JSON-Mode-Eval. Holes are the
+infilling tasks of Bavarian et al. 2022 (arXiv 2207.14255, section 2.2), made from the canonical solutions. Of
+HumanEval their numbers are the same: 1,033 single lines, 5,815 runs of lines and 1,640 spans. The ends of
+spans are drawn anew, since the seed of theirs is not published.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
 
 from fimlsp.errors import UserError
 
@@ -33,11 +36,12 @@ class Problem:
 
     Attributes:
         task: its name.
-        language: "python" or "go".
-        prompt: the start of the program.
+        language: "python", "go" or "json".
+        prompt: the start of the program; empty for JSON.
         solution: a correct answer after the prompt; empty if the file has none.
-        test: the code after the program that tests it; it fails by an error.
+        test: the code after the program that tests it, which fails by an error. For JSON: its schema.
         setup: the code before the prompt in a test.
+        instructions: a text to read first, which is no part of the program.
     """
 
     task: str
@@ -46,10 +50,15 @@ class Problem:
     solution: str
     test: str
     setup: str = ""
+    instructions: str = ""
 
     def program(self, answer: str) -> str:
         """The program with *answer* after the prompt."""
         return f"{self.setup}{self.prompt}{answer}"
+
+    def solved(self) -> str:
+        """The problem with its solution, as an example before another one."""
+        return f"{self.instructions}{self.prompt}{self.solution.rstrip()}\n\n\n"
 
 
 def humaneval() -> list[Problem]:
@@ -63,7 +72,7 @@ def read_problems_file(path: Path) -> list[Problem]:
     """The problems in a file of JSON lines (`.jsonl` or `.jsonl.gz`), in the form of HumanEval or a variant.
 
     Raises:
-        ProblemsError: it cannot be read, or a line is not a problem in Python or Go.
+        ProblemsError: it cannot be read, or a line is not a problem in Python, Go or JSON.
     """
     try:
         problems = [_problem(row, origin) for origin, row in _rows(path)]
@@ -74,6 +83,26 @@ def read_problems_file(path: Path) -> list[Problem]:
     if len({problem.language for problem in problems}) > 1:
         raise ProblemsError(f"{path} has problems in several languages. Give a file for each.")
     return problems
+
+
+def solved_examples(problems: Sequence[Problem], shots: int) -> dict[str, str]:
+    """For each problem the texts of the next *shots* solved ones, in a circle, by the name of its task.
+
+    Raises:
+        ProblemsError: there are too few solved problems.
+    """
+    solved = [problem for problem in problems if problem.solution]
+    if shots and len(solved) <= shots:
+        raise ProblemsError(
+            f"Cannot give {shots} examples: {len(solved)} problems have a solution. Give a lower --shots."
+        )
+    places = {problem.task: number for number, problem in enumerate(solved)}
+    examples, following = dict[str, str](), 0
+    for problem in problems:
+        following = places.get(problem.task, following - 1) + 1
+        chosen = (solved[(following + number) % len(solved)] for number in range(shots))
+        examples[problem.task] = "".join(example.solved() for example in chosen)
+    return examples
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -97,22 +126,41 @@ def _problem(row: Mapping[str, Any], origin: str) -> Problem:
     HumanEval has the name of the tested function. MBXP has the call in the test. HumanEval-X for Go has
     imports of its own before the prompt.
     """
+    if "schema" in row:
+        return _json_problem(row, origin)
     try:
         task, prompt, test = (str(row[name]) for name in ("task_id", "prompt", "test"))
     except KeyError as error:
         raise ProblemsError(
-            f"{origin} has no {error}; problems of HumanEval, MBXP and HumanEval-X do."
+            f"{origin} has no {error}; problems of HumanEval, MBXP, HumanEval-X and JSON-Mode-Eval do."
         ) from None
     name = str(row.get("language") or task.partition("/")[0]).lower()
     language = LANGUAGES.get(name, "go" if "go" in name else "python")
     if row.get("language") and name not in LANGUAGES:
-        raise ProblemsError(f"{origin} is in {name}; only Python and Go can be tested.")
+        raise ProblemsError(f"{origin} is in {name}; only Python, Go and JSON can be tested.")
     solution = str(row.get("canonical_solution") or "")
     call = f"check({row.get('entry_point')})"
     if language == "python" and "def check(" in test and call not in test:
         test = f"{test}\n{call}\n"
     setup = str(row.get("test_setup") or "")
     return Problem(task, language, prompt, solution, test, f"{setup}\n" if setup else "")
+
+
+def _json_problem(row: Mapping[str, Any], origin: str) -> Problem:
+    """The problem of a *row* of JSON-Mode-Eval: a conversation and the schema of the answer.
+
+    As in the evaluation of SynCode (Ugare et al. 2024), one message has all of the conversation and `JSON:`.
+    """
+    schema, messages = row["schema"], row.get("prompt")
+    try:
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        Draft202012Validator.check_schema(json.loads(text))
+        asked = "\n".join(str(message["content"]) for message in messages or ())
+    except (ValueError, TypeError, KeyError, SchemaError) as error:
+        raise ProblemsError(f"{origin} has no schema and messages as in JSON-Mode-Eval ({error}).") from error
+    task = str(row.get("task_id") or origin.partition(" of ")[0].replace("Line ", "json/"))
+    solution = str(row.get("completion") or "")
+    return Problem(task, "json", "", solution, text, instructions=f"{asked}\nJSON:\n")
 
 
 @dataclass(frozen=True, slots=True)

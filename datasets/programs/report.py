@@ -8,12 +8,17 @@ from math import comb
 from pathlib import Path
 
 from fimlsp.datasets.programs.problems import KINDS
-from fimlsp.datasets.programs.run import LEFT_TO_RIGHT, METHODS, Answer, ProgramsPlan, TestedAnswer, read_run
+from fimlsp.datasets.programs.run import LEFT_TO_RIGHT, ProgramsPlan, TestedAnswer, read_run
+from fimlsp.datasets.programs.writing import METHODS, Answer
 from fimlsp.datasets.reports.pages import Distribution, number, share, table, write_page
 from fimlsp.datasets.runs.plan import About
 from fimlsp.datasets.runs.run_folder import RunFolder
 
 PASS_AT = (1, 10)
+HEAD = (
+    *("collection", "problems", "language", "model", "methods", "shots", "temperature", "top_p", "samples"),
+    *("tokens", "seed", "check", "limit"),
+)
 REASONS = 6
 STATED = (
     ("Bavarian et al. 2022, 6.9 B, FIM rate 0.5", (73.0, 40.6, 52.1)),
@@ -62,8 +67,8 @@ def write_report(out: Path) -> None:
 
 
 def _head(plan: ProgramsPlan, about: About) -> list[str]:
-    names = ("problems", "model", "temperature", "top_p", "samples", "tokens", "seed", "check", "limit")
-    rows = [[name, getattr(plan, name)] for name in names]
+    values = {name: getattr(plan, name) for name in HEAD}
+    rows = [[name, ", ".join(value) if isinstance(value, tuple) else value] for name, value in values.items()]
     rows += [["fimlsp", f"{plan.fimlsp}, code {plan.code}"], ["machine", about.machine]]
     return ["```sh", about.command, "```", "", *table(["", ""], rows)]
 
@@ -86,7 +91,7 @@ def _left_to_right(answers: Sequence[TestedAnswer]) -> list[str]:
                 share(sum(answer.stop == "budget" for answer in written), n),
                 share(sum(answer.steered for answer in written), n),
                 number(sum(answer.refused for answer in written) / max(1, tokens)),
-                *(_percent(_pass_at(k, chosen)) for k in PASS_AT),
+                *(percent(pass_rate(k, chosen)) for k in PASS_AT),
                 number(sum(answer.ms for answer in written) / n),
                 number(sum(answer.ms for answer in written) / max(1, tokens)),
             ]
@@ -118,14 +123,16 @@ def _ratio(answers: Sequence[TestedAnswer]) -> list[str]:
     ]
 
 
-def _pass_at(k: int, answers: Sequence[TestedAnswer]) -> float | None:
+def pass_rate(k: int, answers: Sequence[TestedAnswer]) -> float | None:
+    """pass@*k* of *answers*, several to each task; None if a task has fewer than *k*."""
     right = defaultdict[str, list[bool]](list)
     for answer in answers:
         right[answer.task].append(answer.passed)
     return mean_pass_at(k, [(len(passed), sum(passed)) for passed in right.values()])
 
 
-def _percent(value: float | None) -> str | None:
+def percent(value: float | None) -> str | None:
+    """A share in percent, such as `3.7 %`; None stays None."""
     return None if value is None else f"{100 * value:.1f} %"
 
 
@@ -155,7 +162,7 @@ def _stated(groups: Mapping[str, Sequence[TestedAnswer]]) -> list[str]:
     rows = list[list[object]]()
     for method in METHODS:
         passed = [[answer.passed for answer in _of_method(groups.get(kind, ()), method)] for kind in KINDS]
-        rates = (_percent(sum(of_kind) / len(of_kind)) if of_kind else None for of_kind in passed)
+        rates = (percent(sum(of_kind) / len(of_kind)) if of_kind else None for of_kind in passed)
         rows.append([f"here, {method}", *rates])
     rows += [[name, *(f"{value:.1f} %" for value in values)] for name, values in STATED]
     return ["Figures of papers for comparison:", "", *table(["pass@1", *KINDS], rows)]

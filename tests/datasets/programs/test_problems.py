@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,11 @@ from fimlsp.datasets.programs.problems import (
     holes,
     humaneval,
     read_problems_file,
+    solved_examples,
 )
 from fimlsp.datasets.programs.report import mean_pass_at, pass_at
 
+JSON_PROBLEMS = Path(__file__).parents[3] / "datasets" / "json_problems.jsonl"
 HUMANEVAL = {
     "task_id": "HumanEval/0",
     "prompt": "def f(x):\n",
@@ -39,6 +42,11 @@ HUMANEVAL_X = {
     "test_setup": 'package main\n\nimport "testing"\n',
     "declaration": "\nfunc F(x int) int {\n",
 }
+JSON = {
+    "prompt": [{"role": "system", "content": "Write JSON."}, {"role": "user", "content": "Ada is 36."}],
+    "completion": '{"age": 36}',
+    "schema": '{"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}',
+}
 
 
 def saved(path, *rows):
@@ -55,6 +63,9 @@ def test_files_of_three_collections(tmp_path):
     (three,) = read_problems_file(saved(tmp_path / "c.jsonl", HUMANEVAL_X))
     assert three.language == "go"
     assert three.program(three.solution).startswith("package main")
+    (four,) = read_problems_file(saved(tmp_path / "e.jsonl", JSON))
+    assert (four.task, four.language, four.prompt) == ("json/1", "json", "")
+    assert four.instructions == "Write JSON.\nAda is 36.\nJSON:\n"
     packed = tmp_path / "d.jsonl.gz"
     packed.write_bytes(gzip.compress(json.dumps(HUMANEVAL).encode()))
     assert read_problems_file(packed) == [one]
@@ -65,7 +76,10 @@ UNUSABLE = [
     ([{"task_id": "a"}], "Line 1 of .* has no 'prompt'"),
     ([[1]], "Line 1 of .* is not a JSON object"),
     ([HUMANEVAL, HUMANEVAL_X], "several languages"),
-    ([{**MBXP, "language": "kotlin"}], "is in kotlin; only Python and Go can be tested"),
+    ([{**MBXP, "language": "kotlin"}], "is in kotlin; only Python, Go and JSON can be tested"),
+    ([{**JSON, "schema": "{"}], "Line 1 of .* has no schema and messages"),
+    ([{**JSON, "schema": {"type": 7}}], "Line 1 of .* has no schema and messages"),
+    ([{**JSON, "prompt": "text"}], "Line 1 of .* has no schema and messages"),
 ]
 
 
@@ -81,6 +95,48 @@ def test_a_file_that_is_no_json(tmp_path):
         read_problems_file(tmp_path / "a.jsonl")
     with pytest.raises(ProblemsError, match="Cannot read"):
         read_problems_file(tmp_path / "b.jsonl")
+
+
+SHOTS = [
+    ("ab", 1, {"a": "b", "b": "a"}),
+    ("abc", 2, {"a": "bc", "b": "ca", "c": "ab"}),
+    ("aXbc", 1, {"a": "b", "X": "b", "b": "c", "c": "a"}),
+    ("Xab", 1, {"X": "a", "a": "b", "b": "a"}),
+    ("ab", 0, {"a": "", "b": ""}),
+]
+
+
+@pytest.mark.parametrize(("tasks", "shots", "expected"), SHOTS)
+def test_the_solved_problems_before_each_prompt(tasks, shots, expected):
+    """The task of a capital letter has no solution."""
+    problems = [Problem(task, "python", task, "" if task.isupper() else "!", "") for task in tasks]
+    found = solved_examples(problems, shots)
+    assert found == {task: "".join(f"{shot}!\n\n\n" for shot in shots) for task, shots in expected.items()}
+
+
+def test_too_few_solved_problems():
+    with pytest.raises(ProblemsError, match="Cannot give 1 examples: 1 problems have a solution"):
+        solved_examples([Problem("a", "python", "", "x", ""), Problem("b", "python", "", "", "")], 1)
+
+
+JUDGED = [
+    ('{"age": 36}', "passed", ""),
+    ('{"age": "36"}', "failed", "type of the schema: '36' is not of type 'integer'"),
+    ("{}", "failed", "required of the schema"),
+    ("[]", "failed", "type of the schema"),
+]
+
+
+@pytest.mark.parametrize(("text", "outcome", "reason"), JUDGED)
+def test_json_is_judged_by_its_schema(text, outcome, reason):
+    found = sandbox.judge_json(text, JSON["schema"])
+    assert found.outcome == outcome
+    assert found.reason.startswith(reason)
+
+
+def test_the_answers_of_our_own_json_problems_are_right():
+    for problem in read_problems_file(JSON_PROBLEMS):
+        assert sandbox.judge_json(problem.solution, problem.test).outcome == "passed", problem.task
 
 
 def test_there_are_as_many_holes_in_humaneval_as_the_paper_has():
