@@ -14,6 +14,7 @@ import click
 
 from fimlsp.datasets.command_line import options
 from fimlsp.datasets.command_line.humaneval_command import humaneval, tables
+from fimlsp.datasets.command_line.scripts_command import scripts
 from fimlsp.extras import install_command, missing_modules
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 
@@ -282,6 +283,7 @@ def calibrate(context: click.Context, arguments: tuple[str, ...]) -> None:
 
 replay.add_command(humaneval)
 replay.add_command(tables)
+replay.add_command(scripts)
 
 
 @contextmanager

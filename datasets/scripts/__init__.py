@@ -1,0 +1,1 @@
+"""Scripts written to instructions: faults by kind, with and without the constraint."""
