@@ -40,7 +40,7 @@ class Row:
     answers: dict[Method, list[TestedAnswer]]
 
     def written(self, method: Method) -> list[Answer]:
-        """What *method* wrote; empty if the run does not have it."""
+        """The answers of *method*; empty if the run does not have it."""
         return [answer.written for answer in self.answers.get(method, ())]
 
 

@@ -114,8 +114,8 @@ class ExpressionChecker:
             case syntax.Unary():
                 self._check_boolean(expression)
                 return BOOLEAN
-            case syntax.Binary():
-                return self._infer_binary(expression)
+            case syntax.Chain():
+                return self._infer_chain(expression)
             case _:
                 kind = "a table" if isinstance(expression, syntax.Constructor) else "a function"
                 self._report(expression.at, f"{kind} is only allowed where its type is known")
@@ -220,9 +220,9 @@ class ExpressionChecker:
         match expression:
             case syntax.Unary(operator="not"):
                 self.check(expression.operand, BOOLEAN)
-            case syntax.Binary(operator="and" | "or"):
-                self.check(expression.left, BOOLEAN)
-                self.check(expression.right, BOOLEAN)
+            case syntax.Chain(operator="and" | "or"):
+                for operand in expression.operands:
+                    self.check(operand, BOOLEAN)
             case syntax.Name() | syntax.Member() | syntax.Call():
                 value = self.path(expression)
                 if value is None:
@@ -235,31 +235,34 @@ class ExpressionChecker:
                 if self.infer(expression) not in (BOOLEAN, None):
                     self.presences.add(id(expression))
 
-    def _infer_binary(self, expression: syntax.Binary) -> Type | None:
-        operator = expression.operator
+    def _infer_chain(self, chain: syntax.Chain) -> Type:
+        operator = chain.operator
         if operator in ("and", "or"):
-            self._check_boolean(expression)
+            self._check_boolean(chain)
             return BOOLEAN
         if operator in ORDERS or operator in EQUALITIES:
-            self._check_comparison(expression)
+            left = self.infer(chain.first)
+            for comparison in chain.operations:
+                self._check_comparison(left, comparison)
+                left = BOOLEAN
             return BOOLEAN
-        operand = STRING if operator == ".." else NUMBER
-        self.check(expression.left, operand)
-        self.check(expression.right, operand)
-        return operand
+        target = STRING if operator == ".." else NUMBER
+        for operand in chain.operands:
+            self.check(operand, target)
+        return target
 
-    def _check_comparison(self, comparison: syntax.Binary) -> None:
-        left = self.infer(comparison.left)
+    def _check_comparison(self, left: Type | None, comparison: syntax.Operation) -> None:
+        operator, operand = comparison.operator, comparison.operand
         if left is None:
             return
-        if isinstance(left, Function) or (comparison.operator in ORDERS and left not in (NUMBER, STRING)):
-            self._report(comparison.at, f"{_a(left)} cannot be compared with `{comparison.operator}`")
+        if isinstance(left, Function) or (operator in ORDERS and left not in (NUMBER, STRING)):
+            self._report(comparison.at, f"{_a(left)} cannot be compared with `{operator}`")
         elif left is BOOLEAN:
-            right = self.infer(comparison.right)
+            right = self.infer(operand)
             if right not in (BOOLEAN, None):
-                self._report(comparison.right.at, f"expected a boolean, got {_a(right)}")
+                self._report(operand.at, f"expected a boolean, got {_a(right)}")
         else:
-            self.check(comparison.right, left)
+            self.check(operand, left)
 
 
 def _a(type_: Type | None) -> str:
@@ -270,18 +273,25 @@ def _a(type_: Type | None) -> str:
 
 
 def values_at_once(expression: syntax.Expression) -> int:
-    """Number of values that the evaluation of *expression* holds at once."""
+    """Number of values that the evaluation of *expression* in Lua holds at once.
+
+    A function is held with its arguments, and so are the parts of a joined text. An operator only holds the
+    value on its left.
+    """
     match expression:
         case syntax.Member():
-            return 1 + values_at_once(expression.owner)
+            return values_at_once(expression.owner)
         case syntax.Call():
-            parts: list[syntax.Expression] = [expression.callee, *expression.arguments]
+            parts: tuple[syntax.Expression, ...] = (expression.callee, *expression.arguments)
+            return max(number + values_at_once(part) for number, part in enumerate(parts))
         case syntax.Unary():
-            return 1 + values_at_once(expression.operand)
-        case syntax.Binary():
-            parts = [expression.left, expression.right]
+            return values_at_once(expression.operand)
+        case syntax.Chain(operator=".."):
+            return max(1 + number + values_at_once(part) for number, part in enumerate(expression.operands))
+        case syntax.Chain():
+            held = max(values_at_once(operation.operand) for operation in expression.operations)
+            return max(values_at_once(expression.first), 1 + held)
         case syntax.Constructor():
-            return 2 + max((values_at_once(entry.value) for entry in expression.entries), default=0)
+            return 1 + max((values_at_once(entry.value) for entry in expression.entries), default=0)
         case _:
             return 1
-    return 2 + max(number + values_at_once(part) for number, part in enumerate(parts))

@@ -236,9 +236,13 @@ class _Builder(Transformer[Token, Any]):
     def unary(self, meta: Meta, children: list[Any]) -> syntax.Unary:
         return syntax.Unary(_at(meta), str(children[0]), children[1])
 
-    def binary(self, _: Meta, children: list[Any]) -> syntax.Binary:
-        left, operator, right = children
-        return syntax.Binary(_token_at(operator), str(operator), left, right)
+    def chain(self, _: Meta, children: list[Any]) -> syntax.Chain:
+        first, *rest = children
+        operations = tuple(
+            syntax.Operation(_token_at(operator), str(operator), operand)
+            for operator, operand in zip(rest[::2], rest[1::2], strict=True)
+        )
+        return syntax.Chain(operations[-1].at, first, operations)
 
     def entry(self, meta: Meta, children: list[Any]) -> syntax.Entry:
         return syntax.Entry(_at(meta), str(children[0]), children[1])

@@ -136,8 +136,8 @@ class _Translator:
                 return f"{self._text(expression.callee)}({', '.join(map(self._text, expression.arguments))})"
             case syntax.Unary():
                 return f"({expression.operator} {self._text(expression.operand)})"
-            case syntax.Binary():
-                return self._binary(expression)
+            case syntax.Chain():
+                return self._chain(expression)
             case syntax.Constructor():
                 entries = (f"{entry.key} = {self._text(entry.value)}" for entry in expression.entries)
                 return f"{{{', '.join(entries)}}}"
@@ -146,13 +146,17 @@ class _Translator:
                 body = self.block(expression.body)
                 return f"function({parameters})\n{body}{_MARK}{expression.at[0]}{_MARK}end"
 
-    def _binary(self, expression: syntax.Binary) -> str:
-        left, right = self._text(expression.left), self._text(expression.right)
-        if expression.operator == "..":
-            return f"{JOIN}({left}, {right})"
-        if expression.operator == "%":
-            return f"(({left} + 0.0) % {right})"
-        return f"({left} {expression.operator} {right})"
+    def _chain(self, chain: syntax.Chain) -> str:
+        """Operators of one level need no brackets between them, which Lua could only nest 200 deep."""
+        first, *operands = map(self._text, chain.operands)
+        if chain.operator == "..":
+            return f"{JOIN}({', '.join((first, *operands))})"
+        text, is_float = first, False
+        for operation, operand in zip(chain.operations, operands, strict=True):
+            if operation.operator == "%" and not is_float:
+                text, is_float = f"({text} + 0.0)", True  # all that follows is a float as well
+            text = f"{text} {operation.operator} {operand}"
+        return f"({text})"
 
 
 INSTRUCTIONS = 10_000_000
@@ -168,7 +172,7 @@ class LuaMissingError(UserError, RuntimeError):
 
 
 class ScriptError(UserError, RuntimeError):
-    """A script was stopped; the message has its name and line."""
+    """A script was stopped; the message has its name and line, unless memory ran out."""
 
 
 class Sandbox:
@@ -181,8 +185,8 @@ class Sandbox:
         interface: the interface that scripts are given.
         given: the values of its globals, and of the functions that scripts end with.
         rounds: limit for all loops of one call together. After it the loops end.
-        instructions: limit for one call. After it the call is stopped with a `ScriptError`. Only calls
-            that keep doubling reach it.
+        instructions: limit for one call. After it the call is stopped with a `ScriptError`. Calls that
+            keep doubling reach it, and loops with thousands of statements or terms.
         memory: bytes of this Lua.
 
     Raises:

@@ -1,6 +1,6 @@
 -- The sandbox of scripts: their own environment, and limits for each call from the program.
 local load, pcall, sethook, error, collectgarbage = load, pcall, debug.sethook, error, collectgarbage
-local sub, byte = string.sub, string.byte
+local sub, byte, concat = string.sub, string.byte, table.concat
 
 return function(rounds, instructions, text_bytes)
   local left = rounds
@@ -24,9 +24,9 @@ return function(rounds, instructions, text_bytes)
   end
 
   -- Texts that are too long are cut after their last whole character.
-  function environment._join(a, b)
+  function environment._join(...)
     collect()
-    local text = a .. b
+    local text = concat({...})
     if #text <= text_bytes then return text end
     local stop = text_bytes
     while stop > 0 and byte(text, stop + 1) >= 0x80 and byte(text, stop + 1) < 0xC0 do stop = stop - 1 end

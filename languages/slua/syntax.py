@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Position = tuple[int, int]
 
@@ -134,13 +135,33 @@ class Unary(Node):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Binary(Node):
-    """`a + b`, `a and b`, `a < b`, `a .. b`."""
+class Operation(NamedTuple):
+    """`+ b` of a chain, with the place of the operator."""
 
+    at: Position
     operator: str
-    left: Expression
-    right: Expression
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(Node):
+    """`a + b - c`, `a and b`, `a < b`, `a .. b`: operators of one level, from the left; *at* is the last one.
+
+    A power has one operation, as it is read from the right.
+    """
+
+    first: Expression
+    operations: tuple[Operation, ...]
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """All operands, in their order."""
+        return (self.first, *(operation.operand for operation in self.operations))
+
+    @property
+    def operator(self) -> str:
+        """The first operator."""
+        return self.operations[0].operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +187,7 @@ class FunctionLiteral(Node):
     body: Block
 
 
-Expression = Number | String | Boolean | Path | Unary | Binary | Constructor | FunctionLiteral
+Expression = Number | String | Boolean | Path | Unary | Chain | Constructor | FunctionLiteral
 
 
 # Statements.

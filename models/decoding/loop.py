@@ -92,7 +92,8 @@ class Decoding:
 
     If the network can be launched, it starts on the next token as soon as that is known. Meanwhile the loop
     does the work that does not decide about it; then `pending` waits for the result. While texts are read
-    side by side, `list_all_of_row` lists all candidates of this one. Aligned draws share `futures`.
+    side by side, `list_all_of_row` lists all candidates of this one. Aligned draws share `futures`. All draws
+    share the candidates `at_prompt`, so none but the first reads the network for its first token.
     """
 
     model: NextToken
@@ -109,6 +110,7 @@ class Decoding:
     pending: Callable[[], Candidates] | None = None
     list_all_of_row: Callable[[], Candidates | None] | None = None
     futures: Futures | None = None
+    at_prompt: Candidates | None = None
     stop_reason: StopReason | None = None
     tried: int = 0
     rejected: int = 0
@@ -139,6 +141,7 @@ class Decoding:
             self.ends_at,
             draw,
             futures=self.futures,
+            at_prompt=self.at_prompt,
         )
 
     def branch(self, number: int, token: int, log_probability: float) -> Decoding | None:
@@ -239,12 +242,15 @@ class Decoding:
 
     def _read_next(self) -> DecodeStep:
         self.watch.charge("constraint")
+        if not self.middle.tokens and self.at_prompt is not None:
+            return self._new_step(self.at_prompt)
         if self.has_read_prompt:
             candidates = self.pending() if self.pending else self.model.advance(self.middle.tokens[-1])
             self.watch.charge("network")
         else:
             candidates = self.model.begin(self.prompt.tokens, self.middle.tokens)
             self.has_read_prompt = True
+            self.at_prompt = None if self.middle.tokens else candidates
             self.launch = self.model.launch if isinstance(self.model, Launching) else None
             self.watch.charge("prompt")
         return self._new_step(candidates)
@@ -362,6 +368,9 @@ class Decoding:
         if not isinstance(self.model, ListsMore):
             return None
         self.watch.charge("constraint")
+        if self.at_prompt is not None and not self.has_read_prompt and not step.middle.tokens:
+            self.model.begin(self.prompt.tokens)  # another draw has read on since
+            self.has_read_prompt = True
         more = self.model.more_after(self.prompt.tokens, step.middle.tokens, most)
         self.watch.charge("network")
         return more
@@ -405,6 +414,8 @@ class Decoding:
         if middle is step.middle:
             return stop_reason
         token = middle.tokens[-1]
+        if stop_reason is None and self.settings.stop_rule == "last" and len(middle.tokens) == self.budget:
+            stop_reason = "budget"  # the network's view of the end would change nothing
         if self.launch and stop_reason is None:
             self.pending = self.launch(token)
         text = self.model.token_bytes[token] or b""

@@ -7,10 +7,18 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 
 
+PARTS = re.compile(r"^##+ ([^\n]+)$|^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
 def programs():
-    """Each heading with its program."""
-    found = re.findall(r"^## (.+?)\n.*?```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    return dict(found)
+    """Each program, by its heading; a second one under a heading has a number."""
+    found, heading = {}, ""
+    for title, program in PARTS.findall(PAGE.read_text(encoding="utf-8")):
+        heading = title or heading
+        if program:
+            same = sum(heading in name for name in found)
+            found[f"{heading}, {same + 1}" if same else heading] = program
+    return found
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The dungeon of the examples: its scripts are right, its fights end, and no script can break it."""
 
+import json
 import random
 import sys
 from functools import cache
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fimlsp import Engine, json_schema, load_model
 from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.parser import begin
 from fimlsp.languages.slua.interface import read_interface
@@ -20,6 +22,7 @@ DUNGEON = Path(__file__).parents[2] / "examples" / "dungeon"
 sys.path.insert(0, str(DUNGEON))  # its modules are found as `python examples/dungeon/fight.py` finds them
 
 # ruff: noqa: E402 - the folder must be on the path before its modules are imported
+from adventure import adventure_schema, played, write_adventure
 from engine.fight import LAST_ROUND, Fight
 from engine.library import Library, load_library
 from engine.picture import picture
@@ -229,3 +232,53 @@ def test_the_picture_shows_everybody():
     console.print(picture(known_fight(7), "seed 7"))
     shown = console.file.getvalue()
     assert all(actor.name in shown for actor in known_fight(7).actors[:8])
+
+
+HERO = {"name": "Ada", "health": 46, "talents": ["venom_dart"], "effects": []}
+ADVENTURE = {
+    "title": "Under the old mill",
+    "opening": "Something walks below.",
+    "heroes": [HERO, {**HERO, "effects": ["shield"]}],
+    "rooms": [
+        {"name": "The stair", "monsters": [{**HERO, "name": "Rat", "health": 20, "effects": ["poison"]}]},
+        {"name": "The cellar", "monsters": [{**HERO, "name": "Imp", "health": 30}]},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def adventures():
+    """The state before an adventure with the scripts of the library."""
+    return Engine(json_schema(adventure_schema(LIBRARY))).document(b"").middle(0, 0).start
+
+
+@pytest.mark.parametrize(
+    ("change", "is_one"),
+    [
+        ({}, True),
+        ({"heroes": [HERO]}, False),
+        ({"heroes": [HERO, {**HERO, "talents": ["no_such_talent"]}]}, False),
+        ({"heroes": [HERO, {**HERO, "effects": ["venom_dart"]}]}, False),
+        ({"heroes": [HERO, {**HERO, "health": 61}]}, False),
+        ({"rooms": []}, False),
+    ],
+)
+def test_an_adventure_has_the_scripts_of_the_library(adventures, change, is_one):
+    state = adventures.feed(json.dumps(ADVENTURE | change).encode())
+    assert (state is not None and state.complete) is is_one
+
+
+def test_an_adventure_is_played_room_by_room():
+    lines = list(played(LIBRARY, ADVENTURE, 1))
+    assert lines[0] == "Under the old mill: Something walks below."
+    rooms = [line for line in lines if not line.startswith(" ")][1:]
+    assert rooms[0] == "The stair: Rat"
+    assert rooms[-1].endswith(("return", "stay in the dungeon"))
+    assert any("Ada 2" in line for line in lines), "equal names are numbered"
+    assert not any("stopped" in line for line in lines)
+
+
+def test_a_model_writes_an_adventure(adventures):
+    adventure = write_adventure(load_model(), LIBRARY, 1, 40)
+    assert adventures.feed(json.dumps(adventure).encode()).complete
+    assert list(played(LIBRARY, adventure, 1))

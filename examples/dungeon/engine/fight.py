@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from types import SimpleNamespace
@@ -17,8 +17,19 @@ from engine.level import Level
 from engine.library import Library, Script
 from engine.scripting import Scripting
 
-HEROES = (("Ada", 46), ("Boyle", 40), ("Curie", 36), ("Darwin", 40))
-MONSTERS = (("ghoul", 38), ("imp", 30), ("ogre", 54), ("wraith", 40))
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a side. Without *talents* it is dealt some; *effects* are on it at the start."""
+
+    name: str
+    health: int
+    talents: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+
+
+HEROES = (Member("Ada", 46), Member("Boyle", 40), Member("Curie", 36), Member("Darwin", 40))
+MONSTERS = (Member("ghoul", 38), Member("imp", 30), Member("ogre", 54), Member("wraith", 40))
 COLD_FROM, LAST_ROUND = 30, 60
 BLOW, ENERGY_GAINED = 7, 8
 FIRST_TURNS = 12
@@ -63,9 +74,15 @@ class Event:
 
 
 class Fight:
-    """A fight with the scripts of *library*; *seed* determines all random choices."""
+    """A fight of *heroes* and *monsters* with the scripts of *library*; *seed* determines all chance."""
 
-    def __init__(self, library: Library, seed: int = 0) -> None:
+    def __init__(
+        self,
+        library: Library,
+        seed: int = 0,
+        heroes: Sequence[Member] = HEROES,
+        monsters: Sequence[Member] = MONSTERS,
+    ) -> None:
         self.random = random.Random(seed)
         self.round = 0
         self._turns = 0
@@ -88,9 +105,9 @@ class Fight:
         }
         self.scripting = Scripting(library, values, self.stopped.append)
         self.scripting.run_all(self._register)
-        self._gather("heroes", HEROES, 2)
-        self._gather("monsters", MONSTERS, self.level.width - 1)
-        self._begin_under_effects()
+        members = [*self._gather("heroes", heroes, 2)]
+        members += self._gather("monsters", monsters, self.level.width - 1)
+        self._begin_under_effects(members)
 
     def _register(self, script: Script, registered: Table) -> None:
         if script.kind == "effect":
@@ -100,19 +117,24 @@ class Fight:
         else:
             self.talents[script.name] = Talent.of(script, registered)
 
-    def _gather(self, side: str, members: tuple[tuple[str, int], ...], column: int) -> None:
-        """Give each member two written talents and a generated one, as far as there are any."""
+    def _gather(self, side: str, members: Sequence[Member], column: int) -> Iterator[tuple[Actor, Member]]:
+        """Give each member its talents, or two written ones and a generated one, as far as there are any."""
         written = self._deck([name for name, talent in self.talents.items() if not talent.is_generated])
         generated = self._deck([name for name, talent in self.talents.items() if talent.is_generated])
-        for row, (name, health) in enumerate(members):
-            actor = Actor(self, name, side, Coord(column, 2 + 2 * row), health)
-            actor.talents += [*islice(written, 2), *islice(generated, 1)]
+        for row, member in enumerate(members):
+            actor = Actor(self, member.name, side, Coord(column, 2 + 2 * row), member.health)
+            actor.talents += member.talents or (*islice(written, 2), *islice(generated, 1))
             self.actors.append(actor)
+            yield actor, member
 
-    def _begin_under_effects(self) -> None:
-        """Put a generated effect on every actor, if there are any."""
+    def _begin_under_effects(self, members: Sequence[tuple[Actor, Member]]) -> None:
+        """Put its effects on every actor; where nobody has any, a generated one, if there are any."""
         kinds = self._deck([name for name, kind in self.effects.items() if kind.is_generated])
-        for actor, name in zip(self.actors, kinds, strict=False):
+        if any(member.effects for _, member in members):
+            chosen = [(actor, name) for actor, member in members for name in member.effects]
+        else:
+            chosen = [(actor, name) for (actor, _), name in zip(members, kinds, strict=False)]
+        for actor, name in chosen:
             settings = self.scripting.settings(name)
             if settings is not None:
                 self.effects[name].Apply(actor, actor, FIRST_TURNS, settings)

@@ -26,7 +26,16 @@ from fimlsp.languages.slua.incremental.goals import (
     signs_towards,
     target_for,
 )
-from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outline, Sign, Step, Task, Value
+from fimlsp.languages.slua.incremental.machine import (
+    LeaveScope,
+    Machine,
+    Outline,
+    SetWeight,
+    Sign,
+    Step,
+    Task,
+    Value,
+)
 from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
 from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
@@ -116,9 +125,7 @@ class Operand(Task):
                     Operand(Condition.ANY, UNARY), AfterOperand(Value(BOOLEAN), target, level, UNARY)
                 )
             case "-":
-                return add_weight(machine, 2).push(
-                    Operand(NUMBER, UNARY), AfterOperand(Value(NUMBER), target, level, UNARY)
-                )
+                return machine.push(Operand(NUMBER, UNARY), AfterOperand(Value(NUMBER), target, level, UNARY))
             case "(":
                 return machine.push(Operand(target, OR), Sign(")"), AfterBracket(target, level))
             case "{":
@@ -202,7 +209,11 @@ class AfterOperand(Task):
         """As in `Task`."""
         row = OPERATORS.rows[token]
         right = Operand(row.right(self.value), row.right_level)
-        return add_weight(machine, 2).push(right, replace(self, value=row.result, most=row.level))
+        following = replace(self, value=row.result, most=row.level)
+        heavier = add_weight(machine, 1)
+        if token == "..":  # all parts of a text are held until it is joined
+            return heavier.push(right, following)
+        return heavier.push(right, SetWeight(machine.weight), following)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""

@@ -60,7 +60,9 @@ def _rows() -> dict[str, Operator[Value, TargetType]]:
         "and": logic(AND, right_level=AND + 1),
         **dict.fromkeys(ORDERS, compares(takes=lambda value: value in (number, string))),
         **dict.fromkeys(("==", "~="), compares(takes=_is_comparable)),
-        "..": Operator(CONCATENATION, lambda value: value == string, lambda _: STRING, string, CONCATENATION),
+        "..": Operator(
+            CONCATENATION, lambda value: value == string, lambda _: STRING, string, CONCATENATION + 1
+        ),
         **dict.fromkeys("+-", counts(SUM, right_level=SUM + 1)),
         **dict.fromkeys("*/%", counts(PRODUCT, right_level=PRODUCT + 1)),
         "^": counts(POWER, right_level=UNARY),

@@ -64,6 +64,18 @@ class LeaveScope(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class SetWeight(Step):
+    """The end of an operand: restores the weight of the expression before it."""
+
+    size: ClassVar[int] = 0
+    weight: int
+
+    def instant(self, machine: Machine) -> Machine:
+        """As in `Task`."""
+        return machine.with_weight(self.weight)
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """A value that was read, of *type*; it may be absent if it is *optional*."""
 
@@ -80,8 +92,8 @@ class Machine(core.Machine):
         body: makes the task of a function's body; its argument is True if the body has to return.
         value: the expression that was read last.
         returned: True if every way through the block that was closed last ends with `return`.
-        weight: of the surrounding expression so far. Each operator, field, call and table entry weighs two,
-            each argument one.
+        weight: of the surrounding expression so far. Each field, call and table entry weighs two, each
+            argument and each part of a joined text one. An operator weighs one within its right operand.
     """
 
     expects: ClassVar[type[ExpectedTokens]] = ExpectedTokens

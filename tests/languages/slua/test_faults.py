@@ -143,7 +143,6 @@ def test_an_interface_keeps_what_is_written_about_its_parts():
 
 
 DEEP = {
-    "joined": 'Tell("a"' + ' .. "a"' * 3_000 + ");",
     "raised": "Tell(2" + " ^ 2" * 3_000 + ");",
     "nested": "if a then " * 3_000 + "end; " * 3_000,
 }
