@@ -1,7 +1,8 @@
 """Measures the cost of masks, and counts wrong bits.
 
 `python benchmarks/masks.py TOKENIZER.json` makes masks at cursors of the standard library, along the tokens
-of the text, with the text right of the cursor and without. `--language json` does the same with made-up JSON.
+of the text, with the text right of the cursor and without. `--language json` does the same with made-up JSON,
+`--language go` with the standard library of Go.
 `--peers` adds other engines for the language. Each engine runs in its own process. Times are CPU times of
 the second half of each run, when tables are warm. `--judge N` compares every N-th mask with feeding each
 token, and counts bits that are set wrongly, and bits that are missing. `--growth` measures the same cursors
@@ -31,6 +32,8 @@ from tokenizers import Tokenizer
 
 from fimlsp import Engine, Vocabulary, python
 from fimlsp import json as json_language
+from fimlsp.datasets.languages.go import go_toolchain
+from fimlsp.languages.go import go
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.masks.vocabulary import allowed_by_feeding
 from fimlsp.quotient.states.protocol import State
@@ -40,6 +43,7 @@ CUTS = (0, 20, 80, 200)
 FILES = 100
 LENGTHS = (10_000, 100_000, 500_000, 2_000_000)
 COLUMNS = ("engine", "masks", "preparation ms", "MB", "first", "median", "p90", "p99", "max", "judged", "+/-")
+LANGUAGES = {"python": python, "json": lambda: json_language, "go": lambda: go}
 OURS = {"fimlsp, with what follows": True, "fimlsp, left to right": False}
 
 
@@ -102,7 +106,7 @@ class Judge:
     def __init__(self, settings: Settings, vocabulary: Vocabulary) -> None:
         self._every = settings.judge
         self._vocabulary = vocabulary
-        self._engine = Engine(json_language if settings.language == "json" else python())
+        self._engine = Engine(LANGUAGES[settings.language]())
 
     def judge(self, measured: Measured, words: np.ndarray, text: bytes, state: State | None = None) -> None:
         """Count wrong bits of *words*, the mask after *text*."""
@@ -126,11 +130,16 @@ def texts(language: str) -> list[bytes]:
         return [
             b"[" + records_of_length(rng, size, minified=m) + b"]" for size in sizes for m in (True, False)
         ]
+    if language == "go":
+        sources = sorted((Path(go_toolchain()).parents[1] / "src").rglob("*.go"))
+        chosen = random.Random(0).sample(sources, 2 * FILES)
+        read = (path.read_bytes() for path in chosen if "testdata" not in path.parts)
+        return [text for text in read if text.isascii()]
     return [text for _, text in islice(shuffled_files(random.Random(0)), FILES)]
 
 
 def cases(settings: Settings, tokenizer: Tokenizer) -> Iterator[Case]:
-    """Seeded cuts of texts; in Python only of those in ASCII."""
+    """Seeded cuts of texts; in Python only of those in ASCII, as all are in Go."""
     rng, sources, count = random.Random(settings.seed), texts(settings.language), 0
     while count < settings.cursors:
         text = rng.choice(sources)
@@ -154,7 +163,7 @@ def measure(name: str, settings: Settings) -> Measured:
     began = process_time()
     if name in OURS:
         vocabulary.prepare()
-        engine = Engine(json_language if settings.language == "json" else python())
+        engine = Engine(LANGUAGES[settings.language]())
         measured.preparation_ms = 1e3 * (process_time() - began)
         for case in chosen:
             document = engine.document(case.left + (case.right if OURS[name] else b""))
@@ -227,7 +236,7 @@ def growth(settings: Settings, console: Console) -> None:
 
 @click.command()
 @click.argument("tokenizer", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--language", type=click.Choice(["python", "json"]), default="python", show_default=True)
+@click.option("--language", type=click.Choice(list(LANGUAGES)), default="python", show_default=True)
 @click.option("--cursors", default=500, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 @click.option("--judge", default=0, help="Compare every N-th mask with feeding each token; 0: none.")
@@ -241,7 +250,7 @@ def main(
     console = Console(width=140)
     settings = Settings(tokenizer, language, cursors, seed, judge, stop)
     if peers and not PEERS[language]:
-        raise click.UsageError("Only SynCode supports Python. Install it, or add --language json.")
+        raise click.UsageError("Only SynCode supports Python and Go. Install it, or add --language json.")
     if grows:
         growth(settings, console)
         return

@@ -2,8 +2,8 @@
 
 The first three are of the extra `peers`. None of them reads the text after the cursor or indentation.
 Xgrammar has a grammar of its own. The package outlines-core has regular expressions only; it gets JSON of at
-most four levels. SynCode, if it is installed, has its own grammars of JSON and of Python with indentation. It
-does not read the text after the cursor either.
+most four levels. SynCode, if it is installed, has its own grammars of JSON, Go, and Python with indentation.
+It does not read the text after the cursor either.
 """
 
 from __future__ import annotations
@@ -194,5 +194,6 @@ PEERS: dict[str, dict[str, Callable[[Path, list[bytes | None], int], Callable[[]
         **{name: partial(make, "json") for name, make in _SYNCODE.items()},
     },
     "python": {name: partial(make, "python") for name, make in _SYNCODE.items()},
+    "go": {name: partial(make, "go") for name, make in _SYNCODE.items()},
 }
 """By language what makes texts of each engine."""

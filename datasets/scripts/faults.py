@@ -7,6 +7,10 @@ from fimlsp.languages.slua.parsing import Fault
 
 SYNTAX, OTHER = "syntax", "other"
 KINDS_OF_MESSAGES = {
+    "outside of": SYNTAX,
+    "must be the last": SYNTAX,
+    "at most": "limit",
+    "at once": "limit",
     "unknown variable": "invented variable",
     "unknown type": "invented type",
     "has no field": "invented field",
@@ -28,9 +32,6 @@ KINDS_OF_MESSAGES = {
     "may be absent": "wrong type",
     "cannot make": "wrong type",
     "function": "rules of functions",
-    "outside of": "syntax",
-    "must be the last": "syntax",
-    "at most": "limit",
 }
 """Words of a message, and the kind of fault; the first that occur decide."""
 
