@@ -3,6 +3,7 @@
 `python benchmarks/masks.py TOKENIZER.json` makes masks at cursors of the standard library, along the tokens
 of the text, with the text right of the cursor and without. `--language json` does the same with made-up JSON,
 `--language go` with the standard library of Go.
+
 `--peers` adds other engines for the language. Each engine runs in its own process. Times are CPU times of
 the second half of each run, when tables are warm. `--judge N` compares every N-th mask with feeding each
 token, and counts bits that are set wrongly, and bits that are missing. `--growth` measures the same cursors

@@ -15,6 +15,7 @@ import click
 from fimlsp.datasets.command_line import options
 from fimlsp.datasets.command_line.humaneval_command import humaneval, tables
 from fimlsp.datasets.command_line.scripts_command import scripts
+from fimlsp.errors import UserError
 from fimlsp.extras import install_command, missing_modules
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 
@@ -288,12 +289,10 @@ replay.add_command(scripts)
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn errors of files and folders into a message without a traceback."""
-    from fimlsp.datasets.runs.run_folder import RunFolderError
-
+    """Turn errors for the user, and those of files and folders, into a message without a traceback."""
     try:
         yield
-    except (RunFolderError, OSError) as error:
+    except (UserError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -27,6 +27,7 @@ class ScriptOptions:
     tokens: int
     temperature: float
     seed: int
+    as_text: bool
 
 
 @click.command()
@@ -57,6 +58,11 @@ class ScriptOptions:
 @click.option("--temperature", default=0.0, show_default=True, type=click.FloatRange(0), help="0: greedy.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the draws.")
 @click.option(
+    "--as-text",
+    is_flag=True,
+    help="Let a model with a chat template continue a text as well, of which it reads the end that fits.",
+)
+@click.option(
     "--model", metavar="PATH_OR_NAME", help="A folder, hub name or .gguf file, not the bundled model."
 )
 @click.option("--device", help="cpu, cuda or cuda:N.")
@@ -71,6 +77,7 @@ def scripts(
     tokens: int,
     temperature: float,
     seed: int,
+    as_text: bool,
     model: str | None,
     device: str | None,
 ) -> None:
@@ -82,7 +89,7 @@ def scripts(
     """
     from fimlsp.datasets.command_line.command import plain_errors
 
-    settings = ScriptOptions(reflections, samples, shots, tokens, temperature, seed)
+    settings = ScriptOptions(reflections, samples, shots, tokens, temperature, seed, as_text)
     with plain_errors():
         write_scripts(out, interface, given, tasks, settings, model, device)
 

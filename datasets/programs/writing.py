@@ -29,8 +29,8 @@ from fimlsp.quotient.states.protocol import State, by_grammar
 Method = Literal["unconstrained", "constrained", "masked", "schema"]
 Fault = Literal["syntax", "indentation", ""]
 METHODS: tuple[Method, ...] = ("unconstrained", "constrained", "masked", "schema")
-"""Without a constraint; with that of the language, where only proposed tokens are checked; with the same and
-the mask of all tokens at every step; for JSON with its schema."""
+"""Without a constraint; with that of the language, which checks proposed tokens only; with the same and the
+mask of all tokens at each step; for JSON under its schema."""
 
 PYTHON_STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """The strings that end an answer: Chen et al. 2021, section 3.1."""

@@ -29,7 +29,7 @@ def write_report(out: Path) -> None:
     """
     run, written = RunFolder(out), read_run(out)
     plan = run.plan(ScriptsPlan)
-    names = ("reflections", "samples", "shots", "tokens", "temperature", "seed", "given")
+    names = ("reflections", "samples", "shots", "tokens", "temperature", "seed", "as_text", "given")
     rows = [["model", Path(plan.model).name], *([name, getattr(plan, name)] for name in names)]
     rows += [["fimlsp", f"{plan.fimlsp}, code {plan.code}"], ["machine", run.about.machine]]
     lines = ["# Scripts written to instructions", "", "```sh", run.about.command, "```", ""]

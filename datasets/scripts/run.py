@@ -32,7 +32,10 @@ MOST_FAULTS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptsPlan(Plan):
-    """The plan of a run: *given* is a digest of interface, given scripts and tasks."""
+    """The plan of a run: *given* is a digest of interface, given scripts and tasks.
+
+    Unless *as_text*, a model with a chat template reads a message.
+    """
 
     given: str
     tasks: tuple[str, ...]
@@ -44,6 +47,7 @@ class ScriptsPlan(Plan):
     tokens: int
     temperature: float
     seed: int
+    as_text: bool
     fimlsp: str
     code: str
 
@@ -129,7 +133,7 @@ class ScriptWriter:
         start = Tidy.after(begin(interface, task.kind), b"") if held else Unconstrained()
         context = self._given.introduction(task.kind, plan.shots)
         started = perf_counter()
-        if self._model.chat is not None:
+        if self._model.chat is not None and not plan.as_text:
             middle = generate(
                 self._model, b"", start, settings, context=context.encode(), instructions=request
             )

@@ -161,6 +161,14 @@ def test_scripts_are_written_checked_and_reported(tmp_path):
     assert "holds a run with another configuration" in run(tmp_path, "a", "--tokens", 9).output
 
 
+def test_errors_are_one_sentence(tmp_path):
+    faulty = run(files(tmp_path, [{**TASK, "kind": "spell"}]), "a")
+    assert (faulty.exit_code, faulty.output.count("\n")) == (1, 1)
+    assert "has the kind spell" in faulty.output
+    without = run(files(tmp_path, [TASK]), "a", "--model", tmp_path)
+    assert (without.exit_code, "Traceback" in without.output) == (1, False)
+
+
 def test_the_tasks_of_the_dungeon_fit_its_interface():
     interface = read_interface((DUNGEON / "interface.txt").read_text("utf-8"))
     tasks = read_tasks(DUNGEON / "tasks.jsonl", interface)
