@@ -69,7 +69,7 @@ class FimModel:
 
     Attributes:
         name: name of the model, as the user gave it.
-        network: predicts tokens.
+        network: predicts tokens. `dataclasses.replace` puts another one with the same tokens in its place.
         vocabulary: token ids and their bytes.
         fim: markers and order of the prompt.
         context: maximum number of tokens of prompt and middle together.

@@ -36,7 +36,7 @@ class DecodeSettings:
             is the complete prefix with the best length-normalised log-probability, its end included (the
             rule of the evaluation by Melcer et al. 2024).
             "last": all that was written is kept; the middle ends where the model ends it or the budget is
-            used up.
+            used up. After the last token of the budget the network is not read again.
         stop_when: a rule of the caller's own. It is called with the text after each token with which the
             middle is complete, and ends it there by returning True.
         candidates: number of different middles to decode.
@@ -51,7 +51,8 @@ class DecodeSettings:
         seed: seed of the draws; the same seed gives the same middles.
         independent: with a temperature: exactly `candidates` middles, drawn independently of each other, in
             the order of the draws. Equal, empty and incomplete ones are included. A share of them is then an
-            unbiased estimate, as pass@k needs it (Chen et al. 2021).
+            unbiased estimate, as pass@k needs it (Chen et al. 2021). The candidates of their first token are
+            read once for all.
         aligned: with independent draws, the distribution to draw from. "no": each token is drawn among those
             that are allowed. "exactly": whole texts are drawn, as if the model wrote on its own and all
             refused texts were thrown away. A text may be begun several times, and there are fewer middles if

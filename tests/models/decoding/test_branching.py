@@ -193,3 +193,53 @@ def test_neighbouring_seeds_share_no_draws():
     assert draws[0] == [
         middle.text for middle in several(texts, 8, temperature=1.0, independent=True, seed=0)[1]
     ]
+
+
+READS = [
+    ({"tokens": 1, "stop_rule": "last", "steer": False}, [((7, 8), 0)]),
+    ({"tokens": 1, "stop_rule": "first", "steer": False}, [((7, 8), 0), *[((7, 8), 1)] * 3]),
+    ({"tokens": 2, "stop_rule": "last", "steer": False}, [((7, 8), 0), *[((7, 8), 1)] * 3]),
+]
+
+
+@pytest.mark.parametrize(("limits", "reads"), READS)
+def test_draws_share_their_first_candidates(limits, reads):
+    """The prompt is read once; other draws are read from their first token on, if there is a reason to."""
+    texts = {b"ab": 0.5, b"ba": 0.5}
+    model, middles = several(texts, 4, temperature=1.0, independent=True, seed=3, lines=None, **limits)
+    assert [(prompt, len(written)) for prompt, written in model.prompts] == reads
+    assert all(b"ab".startswith(middle.text) or b"ba".startswith(middle.text) for middle in middles)
+    assert len(middles) == 4
+
+
+class ListingMore(Tree):
+    """Lists one candidate, and all of them on request, for the text that was read last."""
+
+    def _next(self):
+        self.all = super()._next()
+        return Candidates(self.all.tokens[:1], self.all.log_probabilities[:1], self.all.stop)
+
+    def more_after(self, tokens, written, _most=None):
+        read = b"".join(self.token_bytes[token] for token in written)
+        return self.all if tokens == PROMPT.tokens and read == self.written else None
+
+
+def test_more_candidates_of_the_first_token_are_listed_for_every_draw():
+    """Another draw has read on since; the network then reads the prompt again."""
+    model = ListingMore({b"(": 0.97, b"a": 0.03})
+    settings = DecodeSettings(
+        candidates=5, tokens=2, temperature=1.0, independent=True, stop_rule="last", steer=False, lines=None
+    )
+    middles = decode_many(model, PROMPT, Forbidding(b"("), settings, lambda: False)
+    assert [middle.text for middle in middles] == [b"a"] * 5
+
+
+class Forbidding(Brackets):
+    """Texts without one that is forbidden."""
+
+    def feed(self, data):
+        return None if self.open in data else self
+
+    @property
+    def complete(self):
+        return True
