@@ -26,16 +26,20 @@ if TYPE_CHECKING:
     from fimlsp.models.loading import load_model as load_model
     from fimlsp.models.masked_logits import MaskedLogits as MaskedLogits
     from fimlsp.models.masked_logits import vocabulary_of as vocabulary_of
+    from fimlsp.models.protocols import Candidates as Candidates
+    from fimlsp.models.protocols import Scoring as Scoring
     from fimlsp.quotient.engine import Document as Document
     from fimlsp.quotient.engine import Engine as Engine
     from fimlsp.quotient.masks.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.2.0"
 __all__ = [
+    "Candidates",
     "DecodeSettings",
     "Document",
     "Engine",
     "MaskedLogits",
+    "Scoring",
     "Vocabulary",
     "choice",
     "complete_many",
@@ -55,10 +59,12 @@ __all__ = [
 ]
 
 _ORIGINS = {
+    "Candidates": ("fimlsp.models.protocols", "Candidates"),
     "DecodeSettings": ("fimlsp.models.decoding.settings", "DecodeSettings"),
     "Document": ("fimlsp.quotient.engine", "Document"),
     "Engine": ("fimlsp.quotient.engine", "Engine"),
     "MaskedLogits": ("fimlsp.models.masked_logits", "MaskedLogits"),
+    "Scoring": ("fimlsp.models.protocols", "Scoring"),
     "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
     "choice": ("fimlsp.languages.custom", "choice"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),

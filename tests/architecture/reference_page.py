@@ -31,7 +31,8 @@ def page() -> str:
 
 def described(name: str, value: object) -> Iterator[str]:
     """The section of one public name."""
-    yield f"## {name}\n\n```python\n{signature(name, value)}\n```\n\n{text(value)}\n"
+    shown = "" if is_protocol(value) else f"```python\n{signature(name, value)}\n```\n\n"
+    yield f"## {name}\n\n{shown}{text(value)}\n"
     if inspect.isclass(value):
         for member, kind in members(value):
             yield f"### {name}.{member}\n\n```python\n{signature(member, kind)}\n```\n\n{text(kind)}\n"
@@ -45,6 +46,11 @@ def members(of: type) -> Iterator[tuple[str, object]]:
         kinds = (property, cached_property, classmethod, staticmethod)
         if isinstance(member, kinds) or inspect.isfunction(member):
             yield name, member
+
+
+def is_protocol(value: object) -> bool:
+    """True for a protocol, of which there are no values."""
+    return bool(getattr(value, "_is_protocol", False))
 
 
 def signature(name: str, value: object) -> str:
