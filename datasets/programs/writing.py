@@ -29,8 +29,8 @@ from fimlsp.quotient.states.protocol import State, by_grammar
 Method = Literal["unconstrained", "constrained", "masked", "schema"]
 Fault = Literal["syntax", "indentation", ""]
 METHODS: tuple[Method, ...] = ("unconstrained", "constrained", "masked", "schema")
-"""`constrained` checks proposed tokens only. `masked` also makes the mask of all tokens at each step. `schema`
-holds JSON to the schema of its problem."""
+"""`constrained` checks proposed tokens only. `masked` also makes the mask of all tokens at each step.
+`schema` holds JSON to the schema of its problem."""
 
 PYTHON_STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """The strings that end an answer: Chen et al. 2021, section 3.1."""
