@@ -24,6 +24,10 @@ class DocumentId(NamedTuple):
     uri: str
 
 
+CONFINED = "confined"
+"""The argument of a worker process that the kernel is to confine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """Load *model*: a folder, a hub name, a GGUF file, a server's address, or None for the bundled model.
@@ -40,6 +44,11 @@ class Load:
     threads: int | None = None
     api: str | None = None
     api_key_variable: str | None = None
+
+    @property
+    def can_be_confined(self) -> bool:
+        """True for the bundled model; others need devices, caches or servers that are not known before."""
+        return not self.model
 
 
 @dataclass(frozen=True, slots=True)

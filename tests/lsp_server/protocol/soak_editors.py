@@ -36,13 +36,9 @@ def newest({0}):
     print({0}, total)
     return {0}
 """
-NAMES = [
-    f"{colour}_{thing}"
-    for thing, colour in itertools.product(
-        "tree lamp river stone cloud paper wheel glass horse garden window bridge candle".split(),
-        "amber brown crimson dusty early frozen golden hollow ivory jolly khaki lonely mellow narrow".split(),
-    )
-]
+THINGS = ["tree", "lamp", "river", "stone", "cloud", "paper", "wheel", "glass", "horse", "garden", "window"]
+COLOURS = ["amber", "brown", "crimson", "dusty", "early", "frozen", "golden", "hollow", "ivory", "jolly"]
+NAMES = [f"{colour}_{thing}" for thing, colour in itertools.product(THINGS, COLOURS)]
 _NAME = re.compile(r"[a-z]+_[a-z]+")
 
 
