@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import subprocess
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -30,6 +30,7 @@ VALUES = [
     Load("m"),
     Answer(1, Completion(("a",), reason=None), 2.0),
     Python((3, 11)),
+    defaultdict(list, a=[1]),
 ]
 
 

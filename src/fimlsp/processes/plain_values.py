@@ -2,7 +2,7 @@
 
 Such a process reads files of strangers. If one of them took it over, its answers must not take over the
 process that asked. So a pickle may name data classes, tuples, enumerations and errors of this program, and a
-few classes of Python, but no other class and no function.
+few classes of libraries, but none that does something, and no other function.
 """
 
 from __future__ import annotations
@@ -16,13 +16,33 @@ from dataclasses import is_dataclass
 from functools import cache
 from typing import IO, cast
 
-_OF_PYTHON = {
-    "builtins": ("set", "frozenset", "bytearray", "complex", "range", "slice"),
-    "collections": ("Counter", "OrderedDict", "deque"),
-    **dict.fromkeys(
-        ["pathlib", "pathlib._local"], ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")
+_PATHS = ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")
+_KNOWN = {
+    "builtins": (
+        "set",
+        "frozenset",
+        "bytearray",
+        "complex",
+        "range",
+        "slice",
+        "list",
+        "dict",
+        "int",
+        "bytes",
     ),
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
+    **dict.fromkeys(["pathlib", "pathlib._local"], _PATHS),
+    "numpy": ("ndarray", "dtype"),
+    **dict.fromkeys(["numpy._core.multiarray", "numpy.core.multiarray"], ("_reconstruct", "scalar")),
+    **dict.fromkeys(["numpy._core.numeric", "numpy.core.numeric"], ("_frombuffer",)),
 }
+"""Classes of libraries, and functions that make arrays of numbers."""
+
+
+class PlainValue:
+    """The base of a class that is no data class, and whose constructor only computes with its arguments."""
+
+    __slots__ = ()
 
 
 class _Reader(pickle.Unpickler):
@@ -52,16 +72,16 @@ def plain_of(data: bytes) -> object:
 
 
 @cache
-def _plain_class(module: str, name: str) -> type:
-    if name in _OF_PYTHON.get(module, ()) or module.partition(".")[0] in ("fimlsp", "builtins"):
+def _plain_class(module: str, name: str) -> object:
+    if name in _KNOWN.get(module, ()) or module.partition(".")[0] in ("fimlsp", "builtins"):
         found = getattr(importlib.import_module(module), name, None)
-        if isinstance(found, type) and _is_plain(found):
+        if name in _KNOWN.get(module, ()) or (isinstance(found, type) and _is_plain(found)):
             return found
     raise pickle.UnpicklingError(f"{module}.{name} is no plain value")
 
 
 def _is_plain(found: type) -> bool:
-    if found.__module__.partition(".")[0] == "fimlsp":
-        return is_dataclass(found) or issubclass(found, tuple | enum.Enum | Exception)
-    is_error = found.__module__ == builtins.__name__ and issubclass(found, Exception)
-    return is_error or found.__name__ in _OF_PYTHON.get(found.__module__, ())
+    if found.__module__ == builtins.__name__:
+        return issubclass(found, Exception)
+    is_own = found.__module__.partition(".")[0] == "fimlsp"
+    return is_own and (is_dataclass(found) or issubclass(found, tuple | enum.Enum | Exception | PlainValue))
