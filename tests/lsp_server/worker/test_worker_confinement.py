@@ -215,6 +215,15 @@ def test_a_kernel_without_layers(monkeypatch):
     assert worker_confinement.confine_worker()[-2:] == (LANDLOCK, SECCOMP)
 
 
+@pytest.mark.parametrize("system", ["win32", "darwin", "freebsd14"])
+def test_another_system_confines_nothing_and_says_so(monkeypatch, tmp_path, system):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(worker_confinement, "_import_for_models", lambda: None)
+    monkeypatch.setattr(worker_confinement, "_forbid_core_files", lambda: None)
+    assert worker_confinement.confine_worker() == (LANDLOCK, SECCOMP)
+
+
 MODELS = [(Load(), True), (Load(device="cpu"), True), (Load("./a"), False), (Load("a/b"), False)]
 
 
