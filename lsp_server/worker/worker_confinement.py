@@ -2,9 +2,10 @@
 
 It may read all files and start programs, as the processes that read files for it do. It may write in the
 cache folder and among temporary files only. It may not connect, signal others, or use system calls that
-Landlock leaves open (`NEVER_NEEDED`). Its processes inherit all of that. A worker with another model is not
-confined: that needs devices, compilers and caches of their own, a server, or a program with rights of its own
-that makes the device files of a GPU.
+Landlock leaves open (`NEVER_NEEDED`). Its processes inherit all of that.
+
+A worker with another model is not confined. Such a model may need devices, compilers, caches or a server. A
+GPU may also need a program with rights of its own, which makes its device files.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _NUMBERS_ON_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "
 def confine_worker() -> tuple[str, ...]:
     """Confine this process, for ever; the layers that are missing. The calls take about 1 ms.
 
-    No thread may run yet, as the kernel confines one thread and all that this one starts. What a model needs
-    is imported before, because Python could not store the compiled modules later.
+    No thread may run yet, as the kernel confines one thread and all that this one starts. The modules of the
+    model are imported before, because Python could not store them compiled later.
     """
     _import_for_models()
     missing = []

@@ -1,8 +1,8 @@
-"""Reads what a process of our own answers, without trusting it: values, and nothing that runs.
+"""Reads the answers of a process of our own without trust: values, and nothing that runs.
 
-Such a process reads files of strangers. If one of them took it over, its answers must not take over the
-process that asked. So a pickle may name data classes, tuples, enumerations and errors of this program, and a
-few classes of libraries, but none that does something, and no other function.
+Such a process reads files of strangers. If one of them took it over, its answers must not take over their
+reader. So a pickle may name data classes, tuples, enumerations and errors of this program. It may also name a
+few classes of libraries, but nothing else.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_plain(source: IO[bytes]) -> object:
     Raises:
         EOFError: there is none.
         OSError, ValueError: *source* cannot be read.
-        pickle.UnpicklingError: it is no pickle, ends within a value, or names what is no plain value.
+        pickle.UnpicklingError: it is no pickle, ends within a value, or names anything but plain values.
     """
     try:
         return cast("object", _Reader(source).load())

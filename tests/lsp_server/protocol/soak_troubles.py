@@ -51,7 +51,7 @@ def schedule(n_troubles):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look: seconds, the memory in MB of server, largest worker and all, and what the server holds."""
+    """One look: seconds, the memory in MB of server, largest worker and all together, and the server's."""
 
     seconds: float
     server: float

@@ -2,9 +2,9 @@
 
 Meanwhile others are hostile (`hostile_steps.py`). Nothing crashes, and every request is answered exactly
 once. By default a short run with the scripted worker. `-m soak` is the long run, with the real engine and the
-bundled model, ten minutes or `FIMLSP_SOAK_SECONDS`: three editors judge their answers (`soak_editors.py`),
-clients are killed, and so are the worker and the checker, or they are stopped (`soak_troubles.py`). No answer
-is for an older text, and neither memory nor processes are left over.
+bundled model, for ten minutes or `FIMLSP_SOAK_SECONDS`. There three editors judge their answers
+(`soak_editors.py`). Clients, worker and checker are killed or stopped (`soak_troubles.py`). No answer is for
+an older text, and neither memory nor processes are left over.
 """
 
 from __future__ import annotations
@@ -280,6 +280,9 @@ async def long_soak(server, folder, progress):
         await editor.end()
     seen = sum((editor.seen for editor in editors), Counter())
     print(*(f"{number} {name}" for name, number in seen.items()), sep=", ")
+    faults = [fault for editor in editors for fault in editor.faults]
+    print(f"{len(faults)} faults", *faults[:20], sep="\n")
+    assert not faults
     n_others = len(writer.asked) + len(hostile.asked)
     print(f"{n_others} requests of others, each answered once")
     assert server.process.returncode is None
