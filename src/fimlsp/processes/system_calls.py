@@ -94,8 +94,8 @@ NEVER_NEEDED: dict[str, tuple[int | None, int | None]] = {
 }
 """The calls that no process of ours needs which has a model of its own, with numbers as in `NUMBERS`.
 
-Neither Landlock nor a user's rights refuse most of them. They reach modes, owners and attributes of the
-user's files, sockets other than TCP, memory of the user's other processes, and rare parts of the kernel.
+Neither Landlock nor a user's rights refuse most of them. They reach modes, owners and attributes of files,
+sockets other than TCP, memory of the user's other processes, and rare parts of the kernel.
 """
 
 IOCTL, IOCTLS_OF_TERMINALS = (16, 29), (0x5412, 0x541C)
