@@ -9,10 +9,11 @@ keeps bytes as bytes.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import IO, NamedTuple, cast
 
+from fimlsp.processes.plain_values import read_plain
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
 
@@ -22,6 +23,10 @@ class DocumentId(NamedTuple):
 
     client: int
     uri: str
+
+
+CONFINED = "confined"
+"""The argument of a worker process that the kernel is to confine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,11 @@ class Load:
     threads: int | None = None
     api: str | None = None
     api_key_variable: str | None = None
+
+    @property
+    def can_be_confined(self) -> bool:
+        """True for the bundled model; others need devices, caches or servers that are not known before."""
+        return not self.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,16 +331,16 @@ Report = Working | Loading | Ready | NotReady | Reading | Read | Answer
 
 def read_request(stream: IO[bytes]) -> Request | None:
     """The next message of the server; None at the end of *stream*. Blocks."""
-    return cast("Request | None", _read(stream))
+    return cast("Request | None", _read(pickle.load, stream))
 
 
 def read_report(stream: IO[bytes]) -> Report | None:
-    """The next message of the worker; None at the end of *stream*. Blocks."""
-    return cast("Report | None", _read(stream))
+    """The next message of the worker, a plain value; None at the end of *stream*. Blocks."""
+    return cast("Report | None", _read(read_plain, stream))
 
 
-def _read(stream: IO[bytes]) -> object:
+def _read(read: Callable[[IO[bytes]], object], stream: IO[bytes]) -> object:
     try:
-        return pickle.load(stream)
+        return read(stream)
     except (EOFError, pickle.UnpicklingError):  # the second if the other end died within a message
         return None

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from fimlsp.errors import UserError
 from fimlsp.lsp_server.messages import (
+    CONFINED,
     Answer,
     AwaitNames,
     Complete,
@@ -64,7 +65,7 @@ class WorkerPool:
     """
 
     def __init__(self, command: Sequence[str], make: type[WorkerProcess] = WorkerProcess) -> None:
-        self._command = command
+        self._command = tuple(command)
         self._make = make
         self.workers: dict[Load, _SharedWorker] = {}
         self._clients = itertools.count(1)
@@ -74,25 +75,32 @@ class WorkerPool:
         """A unique number for a client."""
         return next(self._clients)
 
-    def worker(self, load: Load) -> _SharedWorker:
-        """The worker with the model *load*; started if necessary.
+    def worker(self, load: Load, leaving: _SharedWorker | None = None) -> _SharedWorker:
+        """The worker with the model *load*; started if necessary. One that is *leaving* does not count.
 
         Raises:
             TooManyWorkersError: There are `MOST_WORKERS` with other models.
         """
         worker = self.workers.get(load)
         if worker is None:
-            if len(self.workers) >= MOST_WORKERS:
+            n_leaving = leaving is not None and len(leaving.handles) == 1
+            if len(self.workers) - n_leaving >= MOST_WORKERS:
                 raise TooManyWorkersError(
                     f"this server has its maximum of {MOST_WORKERS} models in use; choose one of them, "
                     f"or start another server"
                 )
-            worker = self.workers[load] = _SharedWorker(self._command, load, self._make)
+            command = (*self._command, CONFINED) if load.can_be_confined else self._command
+            worker = self.workers[load] = _SharedWorker(command, load, self._make)
         return worker
 
     def change_model(self, worker: _SharedWorker, load: Load) -> bool:
-        """Let *worker* load another model; false if it has other clients, or that model has a worker."""
+        """Let *worker* load another model.
+
+        False if it has other clients, that model has a worker, or just one of the two is confined.
+        """
         if len(worker.handles) != 1 or load in self.workers:
+            return False
+        if worker.load.can_be_confined != load.can_be_confined:
             return False
         del self.workers[worker.load]
         self.workers[load] = worker
@@ -136,7 +144,7 @@ class WorkerHandle:
         before = self._worker
         if load == before.load or self._pool.change_model(before, load):
             return
-        after = self._pool.worker(load)
+        after = self._pool.worker(load, leaving=before)
         before.dismiss(self)
         self._worker, self.process = after, after.process
         self.join()
@@ -169,12 +177,14 @@ class WorkerHandle:
 
 
 class _SharedWorker:
-    """A worker process with the model *load*, and its clients. `state` is its newest report on loading.
+    """A worker process with the model *load*, from *command*, and its clients.
 
-    A document at work on which the process ends again and again, or hangs once, is at fault.
+    `state` is its newest report on loading. A document at work on which the process ends again and again, or
+    hangs once, is at fault.
     """
 
     def __init__(self, command: Sequence[str], load: Load, make: type[WorkerProcess]) -> None:
+        self.command = command
         self.load = load
         self.handles: list[WorkerHandle] = []
         self.unanswered: dict[int, tuple[WorkerHandle, Complete | AwaitNames, Callable[[Answer], None]]] = {}

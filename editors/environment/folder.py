@@ -18,6 +18,7 @@ CURRENT = "current.json"
 LOCK = "lock"
 HEARTBEAT_S = 2.0
 DEAD_AFTER_S = 15.0
+WAITS_S = (0.01, 0.05, 0.2, 0.5)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Folder:
         }
         fresh = self.path / f"{CURRENT}.new"
         fresh.write_text(json.dumps(told), encoding="utf-8")
-        fresh.replace(self.path / CURRENT)
+        replace_file(fresh, self.path / CURRENT)
 
     def remove_all_but_current(self) -> None:
         """Remove remains of interruptions, and environments that are no longer in use."""
@@ -91,6 +92,22 @@ class Folder:
             lock.unlink(missing_ok=True)
 
 
+def replace_file(fresh: Path, path: Path) -> None:
+    """Put *fresh* in the place of *path*.
+
+    On Windows another window that reads the old file, or a scanner of viruses, prevents that for a moment.
+
+    Raises:
+        OSError: it is prevented for longer, or by something else.
+    """
+    for seconds in WAITS_S:
+        with suppress(PermissionError):
+            fresh.replace(path)
+            return
+        time.sleep(seconds)
+    fresh.replace(path)
+
+
 def identity_of(source: Path, constraints: Path) -> str:
     """A digest of an environment's source: of a wheel, or of names, sizes and times in a folder."""
     digest = hashlib.sha256()
@@ -105,7 +122,7 @@ def identity_of(source: Path, constraints: Path) -> str:
 
 
 def _take(lock: Path) -> bool:
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, PermissionError):  # the second on Windows, if another one removes it
         if time.time() - lock.stat().st_mtime > DEAD_AFTER_S:
             lock.unlink()
     try:

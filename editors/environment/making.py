@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,7 +157,7 @@ def as_wheel_or_copy(source: Path) -> Iterator[Path]:
 def run(command: Sequence[str], wanted: Wanted, *, is_told: bool = True) -> None:
     """Run *command* to its end and tell its steps, unless not *is_told*; a failure is explained."""
     lines = []
-    with running(command) as process:
+    with running(command, environment_variables(wanted.constraints)) as process:
         assert process.stdout is not None
         for line in process.stdout:
             lines.append(line.rstrip())
@@ -170,11 +170,11 @@ def run(command: Sequence[str], wanted: Wanted, *, is_told: bool = True) -> None
 
 
 @contextmanager
-def running(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def running(command: Sequence[str], variables: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
     """A process that does not outlive this one, as far as that can be had."""
     process = subprocess.Popen(
         command,
-        env=environment_variables(),
+        env=variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -190,11 +190,16 @@ def running(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def environment_variables() -> dict[str, str]:
-    """The user's, without those that would have pip install somewhere else."""
+def environment_variables(constraints: Path) -> dict[str, str]:
+    """The user's, without those that would have pip install somewhere else.
+
+    pip builds a folder of fimlsp in an environment of its own, whose packages *constraints* lock as well.
+    Older versions of pip read the first variable, newer ones the second. An address has no blanks.
+    """
     elsewhere = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_VIRTUALENV", "PYTHONHOME", "PYTHONPATH"}
     kept = {name: value for name, value in os.environ.items() if name not in elsewhere}
-    return kept | {"PIP_USER": "0", "PYTHONUTF8": "1"}
+    locks = dict.fromkeys(("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"), constraints.absolute().as_uri())
+    return kept | locks | {"PIP_USER": "0", "PYTHONUTF8": "1"}
 
 
 def works(python: Path) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 
@@ -28,6 +30,7 @@ from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND, GUARDED_COMMAND
 from fimlsp.models.errors import MissingExtraError, require
 from fimlsp.models.remote.address import is_address
 from fimlsp.models.remote.gguf_server import is_gguf
+from fimlsp.processes.helper import command_of
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +57,7 @@ def run_checks(model: Load) -> bool:
         "engine": lambda: parse_sample(backend),
         "names": find_names,
         "types": find_fault,
+        "confinement": lambda: find_confinement(model),
         "device": lambda: find_device(model),
         "model": lambda: load(backend, model),
         "first completion": lambda: complete_sample(backend),
@@ -132,6 +136,22 @@ def find_fault() -> str:
     finally:
         checker.close()
     return f"a fault of a sample is found: {faults[-1].words}"
+
+
+def find_confinement(model: Load) -> str:
+    """The confinement of the worker process with *model*, as the kernel of this machine offers it.
+
+    Raises:
+        CalledProcessError, JSONDecodeError: No such process starts.
+    """
+    if not model.can_be_confined:
+        return "the worker process is not confined, as this model may need devices, caches or a server"
+    command = command_of("fimlsp.lsp_server.worker.worker_confinement", "report_missing")
+    ended = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True)
+    missing = json.loads(ended.stdout)
+    if not missing:
+        return "Landlock and a filter of system calls confine the worker process"
+    return f"the worker process is confined in part: there is no {', no '.join(missing)}"
 
 
 def find_device(model: Load) -> str:

@@ -26,6 +26,7 @@ from typing import BinaryIO, Protocol
 from fimlsp.errors import explain
 from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.lsp_server.messages import (
+    CONFINED,
     Answer,
     Arrange,
     AwaitNames,
@@ -49,6 +50,7 @@ from fimlsp.lsp_server.messages import (
     read_request,
 )
 from fimlsp.lsp_server.worker.reading_reports import ReadingReports
+from fimlsp.lsp_server.worker.worker_confinement import confine_worker
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.processes.bounded import claim_pipes
@@ -379,12 +381,17 @@ def serve(backend: BackendProtocol) -> None:
 
 
 def main() -> None:
-    """Run the worker with the real backend. The server handles interrupts from the keyboard."""
+    """Run the worker with the real backend, confined if the argument is `CONFINED`.
+
+    The server handles interrupts from the keyboard.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, format="fimlsp worker: %(message)s", level=logging.INFO)
     from fimlsp.lsp_server.worker.backend import Backend as RealBackend
     from fimlsp.lsp_server.worker.names import NameLookup
     from fimlsp.lsp_server.worker.type_checks import TypeChecks
 
+    if sys.argv[1:] == [CONFINED] and (missing := confine_worker()):
+        log.info("this process is confined in part: there is no %s", ", no ".join(missing))
     gc.set_threshold(*COLLECTION_THRESHOLDS)
     serve(RealBackend(NameLookup(), TypeChecks()))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
@@ -147,6 +147,14 @@ def _find_weights(folder: Path, name: str) -> list[Path]:
     )
 
 
+def leads_outside(file: PurePath) -> bool:
+    """True if *file*, taken as relative to a folder, may lie elsewhere.
+
+    On Windows `c:a` and `/a` are not absolute, and yet lie on another drive or at its root.
+    """
+    return bool(file.anchor) or ".." in file.parts
+
+
 def _listed_weights(folder: Path, name: str) -> list[Path]:
     """The shards in the index, if there is one."""
     index = folder / INDEX
@@ -157,7 +165,7 @@ def _listed_weights(folder: Path, name: str) -> list[Path]:
         listed = {Path(file) for file in weight_map.values()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"Cannot read {INDEX} of {name}. Download the checkpoint again.") from error
-    if any(file.is_absolute() or ".." in file.parts for file in listed):
+    if any(leads_outside(file) for file in listed):
         raise ModelError(
             f"Cannot load {name}: {INDEX} lists files outside the folder. Use another checkpoint."
         )

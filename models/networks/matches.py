@@ -16,6 +16,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fimlsp.processes.plain_values import PlainValue
+
 AGREEMENT_MAX = 32
 """The most bytes before a position that are compared."""
 
@@ -75,7 +77,7 @@ class CombinedSources:
         return nlargest(OCCURRENCES_MAX, matches, key=itemgetter(0))
 
 
-class TextIndex:
+class TextIndex(PlainValue):
     """`MatchSource` in *files*, by name. Immutable.
 
     The order of the positions is that of a suffix array (Manber and Myers 1990), read backwards and cut off

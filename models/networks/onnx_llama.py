@@ -8,14 +8,17 @@ those of transformers' implementation on the same folder.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # else its import stores an id and connects
+import onnxruntime
 
 from fimlsp.models.networks.candidates import best_candidates, n_known
 from fimlsp.models.networks.llama_graph import (
@@ -166,7 +169,7 @@ def sums_are_exact() -> bool:
 
 def session_of(graph: bytes, threads: int, is_exact: bool) -> onnxruntime.InferenceSession:
     """A session whose idle threads sleep; *is_exact* if the fastest products need not be avoided."""
-    onnxruntime.disable_telemetry_events()  # which its builds for Windows have
+    onnxruntime.disable_telemetry_events()  # older builds for Windows know no variable
     options = onnxruntime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
     options.intra_op_num_threads = threads

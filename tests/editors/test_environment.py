@@ -5,6 +5,7 @@ Most tests copy pip from one environment (`quick_maker.py`), because ensurepip t
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -296,3 +297,51 @@ FAILURES = [
 @pytest.mark.parametrize(("printed", "told"), FAILURES, ids=[told for _, told in FAILURES])
 def test_why_pip_failed(printed, told):
     assert pip_output.explain(printed.splitlines(), 9, None).startswith(told)
+
+
+@pytest.fixture
+def maker(monkeypatch):
+    """The module of the maker with a name; the name is free again afterwards."""
+    monkeypatch.syspath_prepend(MAKER)
+    known = {*sys.modules}
+    yield importlib.import_module
+    for name in {*sys.modules} - known:
+        del sys.modules[name]
+
+
+class SharingViolationError(PermissionError):
+    """What Windows raises while another process reads the old file, or scans the new one."""
+
+
+@pytest.mark.parametrize(("n_violations", "is_replaced"), [(0, True), (3, True), (99, False)])
+def test_a_file_that_another_window_reads_is_replaced_a_moment_later(
+    tmp_path, monkeypatch, maker, n_violations, is_replaced
+):
+    folder = maker("folder")
+    real, tries = Path.replace, iter(range(99))
+
+    def violate(path, target):
+        if next(tries) < n_violations:
+            raise SharingViolationError(13, "The process cannot access the file")
+        return real(path, target)
+
+    monkeypatch.setattr(folder, "WAITS_S", (0, 0, 0, 0))
+    (tmp_path / "fresh").write_text("new")
+    (tmp_path / "old").write_text("old")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", violate)
+        if is_replaced:
+            folder.replace_file(tmp_path / "fresh", tmp_path / "old")
+        else:
+            with pytest.raises(SharingViolationError):
+                folder.replace_file(tmp_path / "fresh", tmp_path / "old")
+    assert (tmp_path / "old").read_text() == ("new" if is_replaced else "old")
+
+
+def test_pip_locks_the_packages_with_which_it_builds(tmp_path, monkeypatch, maker):
+    """A folder with a blank in its name, as homes on Windows have, is one address."""
+    monkeypatch.setenv("PIP_TARGET", "elsewhere")
+    variables = maker("making").environment_variables(tmp_path / "a b" / "constraints.txt")
+    assert variables["PIP_CONSTRAINT"] == variables["PIP_BUILD_CONSTRAINT"]
+    assert variables["PIP_CONSTRAINT"].endswith("/a%20b/constraints.txt")
+    assert "PIP_TARGET" not in variables

@@ -140,12 +140,12 @@ class TcpServer:
 
 
 @contextlib.asynccontextmanager
-async def tcp_server(*command, address=lambda port: f"{port}"):
+async def tcp_server(*command, address=lambda port: f"{port}", stderr=None):
     """Start *command* with `--tcp` and the *address* of a free port; end it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(*command, "--tcp", address(port))
+    process = await asyncio.create_subprocess_exec(*command, "--tcp", address(port), stderr=stderr)
     server = TcpServer(process, port)
     try:
         yield server

@@ -29,6 +29,7 @@ from typing import BinaryIO, cast
 from fimlsp.errors import UserError
 from fimlsp.processes.confinement import forbid_effects
 from fimlsp.processes.helper import HelperEndedError, HelperProcess, command_of
+from fimlsp.processes.plain_values import plain_of
 
 IDLE_S = 5.0
 """Seconds without a question after which the process ends."""
@@ -161,8 +162,8 @@ def _answer(work: Callable[[object], object], question: object) -> bytes:
         os._exit(_NO_MEMORY)
     except Exception as error:
         try:
-            pickle.loads(data := pickle.dumps((True, error)))
-        except Exception:  # an error whose constructor has other arguments
+            plain_of(data := pickle.dumps((True, error)))
+        except Exception:  # an error of a library, or one whose constructor has other arguments
             text = f"{type(error).__name__}: {error}"[:_MOST_CHARACTERS]
             return pickle.dumps((True, RuntimeError(text)))
         return data

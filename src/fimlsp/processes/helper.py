@@ -1,6 +1,6 @@
 """A process of our own that answers questions: its pipes, and its restarts.
 
-Questions and answers are pickled, as both ends are the same program.
+Questions and answers are pickled, as both ends are the same program. An answer is read as a plain value.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import BinaryIO, cast
+
+from fimlsp.processes.plain_values import read_plain
 
 LONGEST_PAUSE_S = 60.0
 """Most seconds between the end of a process and the start of the next."""
@@ -71,10 +73,9 @@ class HelperProcess:
         if process is None or process.stdout is None:
             raise HelperEndedError
         try:
-            answer: object = pickle.load(process.stdout)
+            return read_plain(process.stdout)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
             raise HelperEndedError from error
-        return answer
 
     def end(self) -> int:
         """End the process, wait until it has tidied up, and return its exit status; 0 if there is none."""

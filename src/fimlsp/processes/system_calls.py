@@ -1,8 +1,9 @@
-"""The system calls of a contained program: a list of permitted ones, as a filter in the kernel (seccomp(2)).
+"""The system calls of a process, as a filter in the kernel (seccomp(2)).
 
-All else fails: sockets, other processes, io_uring, ptrace, memory and signals of other
-processes, new namespaces, mounts, links, devices, owners and times of files. Some calls are permitted with
-certain arguments only. The filter is a program for the kernel's packet filter (BPF), written here as bytes.
+A contained program has a list of permitted ones. All else fails: sockets, other processes, io_uring, ptrace,
+memory and signals of other processes, new namespaces, mounts, links, devices, owners and times of files. Some
+calls are permitted with certain arguments only. A process of our own has a list of refused ones. The filter
+is a program for the kernel's packet filter (BPF), written here as bytes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ctypes
 import errno
 import os
 import struct
+import sys
 
 TYPE_CHECKING = False  # as in `typing`, whose import costs each program 5 ms
 if TYPE_CHECKING:
@@ -62,7 +64,48 @@ CLONE_NAMESPACES = 0x7E020000
 FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030)
 """Duplicating a descriptor, and its flags. F_SETOWN would send signals to other processes."""
 
+NEVER_NEEDED: dict[str, tuple[int | None, int | None]] = {
+    **{"socket": (41, 198), "ptrace": (101, 117), "process_madvise": (440, 440)},
+    **{"io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427)},
+    **{
+        "process_vm_readv": (310, 270),
+        "process_vm_writev": (311, 271),
+        "kcmp": (312, 272),
+        "pidfd_getfd": (438, 438),
+    },
+    **{"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452)},
+    **{"chown": (92, None), "lchown": (94, None), "fchown": (93, 55), "fchownat": (260, 54)},
+    **{"setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463)},
+    **{"removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)},
+    **{"removexattrat": (466, 466), "open_by_handle_at": (304, 265), "fanotify_init": (300, 262)},
+    **{"unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39)},
+    **{"pivot_root": (155, 41), "chroot": (161, 51), "open_tree": (428, 428), "move_mount": (429, 429)},
+    **{"fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433)},
+    **{"mount_setattr": (442, 442), "bpf": (321, 280), "perf_event_open": (298, 241)},
+    **{"userfaultfd": (323, 282), "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218)},
+    **{"init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106)},
+    **{"kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142)},
+    **{"swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "quotactl": (179, 60)},
+    **{"syslog": (103, 116), "sethostname": (170, 161), "setdomainname": (171, 162)},
+    **{"settimeofday": (164, 170), "clock_settime": (227, 112), "adjtimex": (159, 171)},
+    **{"clock_adjtime": (305, 266), "vhangup": (153, 58), "iopl": (172, None), "ioperm": (173, None)},
+    **{"modify_ldt": (154, None), "personality": (135, 92), "shmget": (29, 194), "shmat": (30, 196)},
+    **{"msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180)},
+}
+"""The calls that no process of ours needs which has a model of its own, with numbers as in `NUMBERS`.
+
+Neither Landlock nor a user's rights refuse most of them. They reach modes, owners and attributes of files,
+sockets other than TCP, memory of the user's other processes, and rare parts of the kernel.
+"""
+
+IOCTL, IOCTLS_OF_TERMINALS = (16, 29), (0x5412, 0x541C)
+"""TIOCSTI types into a terminal, and TIOCLINUX pastes there."""
+
+FOREIGN_CALLS = 0x40000000
+"""On x86-64, calls from this number on are those of x32, which have names of their own."""
+
 _LOAD, _EQUAL, _AND, _RETURN = 0x20, 0x15, 0x54, 0x06
+_AT_LEAST, _ANY_BIT = 0x35, 0x45
 _ALLOW, _FAIL, _KILL_PROCESS = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
@@ -122,7 +165,45 @@ def filter_system_calls(*, may_execute: bool = False, may_wait: bool = False) ->
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
         return False
-    program = program_of(machine, os.getpid(), may_execute=may_execute, may_wait=may_wait)
+    return _load(program_of(machine, os.getpid(), may_execute=may_execute, may_wait=may_wait))
+
+
+def program_without(machine: str) -> list[Instruction]:
+    """The filter that permits all but `NEVER_NEEDED`, new namespaces, and typing into terminals.
+
+    As for programs, clone3(2) seems to be missing.
+    """
+    column, architecture = ARCHITECTURES[machine]
+    program: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, architecture),
+        REFUSE,
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, FOREIGN_CALLS),
+        REFUSE,
+    ]
+    for numbers in NEVER_NEEDED.values():
+        number = numbers[column]
+        if number is not None:
+            program += [(_EQUAL, 0, 1, number), REFUSE]
+    program += [(_EQUAL, 0, 1, CLONE3[column]), (_RETURN, 0, 0, _FAIL | errno.ENOSYS)]
+    namespaces = [(_LOAD, 0, 0, _ARGUMENTS), (_ANY_BIT, 0, 1, CLONE_NAMESPACES), REFUSE, ALLOW]
+    program += [(_EQUAL, 0, len(namespaces), CLONE[column]), *namespaces]
+    typing = [(_LOAD, 0, 0, _ARGUMENTS + 8)]
+    for command in IOCTLS_OF_TERMINALS:
+        typing += [(_EQUAL, 0, 1, command), REFUSE]
+    return [*program, (_EQUAL, 0, len(typing), IOCTL[column]), *typing, ALLOW]
+
+
+def refuse_needless_calls() -> bool:
+    """Let the kernel refuse `NEVER_NEEDED` to this thread and all that it starts; True if it does."""
+    if sys.platform != "linux" or (machine := os.uname().machine) not in ARCHITECTURES:
+        return False
+    return _load(program_without(machine))
+
+
+def _load(program: Sequence[Instruction]) -> bool:
+    """Give the kernel the filter *program* for this thread; True if it takes it."""
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
 
     class Filter(ctypes.Structure):

@@ -18,6 +18,8 @@ import pytest
 from fimlsp.datasets.programs.sandbox import Limits, Trial, missing_layers, run_python
 from fimlsp.processes.system_calls import ARCHITECTURES, NUMBERS, program_of
 
+from ...processes.filters import verdict
+
 MISSING = missing_layers() if sys.platform == "linux" else ("Linux",)
 pytestmark = pytest.mark.skipif(
     MISSING != (), reason=f"this machine does not contain programs in full: no {', '.join(MISSING)}"
@@ -205,23 +207,6 @@ def test_only_what_is_listed_is_permitted():
         allowed = {number for number in numbers if verdict(program, architecture, number) == "allow"}
         assert allowed == listed - {None}
         assert verdict(program, architecture + 1, 0) == "kill"
-
-
-def verdict(program, architecture, number, arguments=(0xFFFF, 0xFFFF)):
-    """The result of a filter: an interpreter of the few instructions that it uses."""
-    fields = {0: number, 4: architecture, 16: arguments[0], 24: arguments[1]}
-    at = held = 0
-    while True:
-        code, true, false, value = program[at]
-        if code == 0x06:
-            return {0x7FFF0000: "allow", 0x80000000: "kill"}.get(value, "refuse")
-        if code == 0x20:
-            held = fields[value]
-        elif code == 0x54:
-            held &= value
-        else:
-            at += true if held == value else false
-        at += 1
 
 
 ARGUMENTS = [

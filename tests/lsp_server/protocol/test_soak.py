@@ -1,17 +1,24 @@
-"""Two clients that edit, ask, cancel and send garbage at random, while the worker is killed now and then.
+"""Clients that edit, ask, cancel and send garbage at random, while the worker is killed now and then.
 
-Meanwhile others are hostile (`hostile_steps.py`). Nothing crashes, every request is answered exactly once,
-and the memory does not grow. By default a short run with the scripted worker. `-m soak` is the long run, with
-the real engine and the bundled model, ten minutes or `FIMLSP_SOAK_SECONDS`.
+Meanwhile others are hostile (`hostile_steps.py`). Nothing crashes, and every request is answered exactly
+once. By default a short run with the scripted worker. `-m soak` is the long run, with the real engine and the
+bundled model, for ten minutes or `FIMLSP_SOAK_SECONDS`. There three editors judge their answers
+(`soak_editors.py`). Clients, worker and checker are killed or stopped (`soak_troubles.py`). No answer is for
+an older text, and neither memory nor processes are left over.
 """
 
 from __future__ import annotations
 
+import asyncio
+import bisect
+import colorsys
 import contextlib
 import os
 import random
+import sched
 import textwrap
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -21,6 +28,8 @@ import pytest
 
 from ..wire import REAL, SCRIPTED, Wire, children, did_change, did_open, frame, inline, message, tcp_server
 from .hostile_steps import Hostile
+from .soak_editors import Editor, killed_client
+from .soak_troubles import Watch, hostile_file, schedule, trouble
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "inventory.py"
 TYPED = [
@@ -54,6 +63,11 @@ GARBAGE = [
 ]
 COMMANDS = ["accept", "dismiss", "statistics", "status"]
 MOST_GROWTH = 1.1
+MODULES = bisect, colorsys, sched
+N_KILLED, N_TROUBLES, N_LOOKS, N_HOSTILE_FILES = 20, 40, 120, 200
+LAST_TROUBLE = 0.6
+WITH_TEXT_AN_HOUR, NEWEST_AN_HOUR = 500, 25
+LOOK_S = 0.1
 
 
 @dataclass(eq=False)
@@ -117,6 +131,14 @@ class Writer:
         if request is not None and self.rng.random() < 0.3:
             await self.wire.answer(request)
 
+    async def end(self):
+        """Every request was answered, once."""
+        for request in self.asked:
+            await self.wire.answer(request)
+        assert {self.wire.counts[request] for request in self.asked} == {1}
+        await self.wire.leave()
+        assert set(self.wire.counts.values()) == {1}
+
 
 def memory(*processes):
     """Resident megabytes of the largest of some processes; one that has just ended has none.
@@ -158,11 +180,7 @@ async def soak(server, seed, folder, progress, kills):
     n_asked = sum(len(client.asked) for client in (*writers, hostile))
     await hostile.end()
     for writer in writers:
-        for request in writer.asked:
-            await writer.wire.answer(request)
-        assert {writer.wire.counts[request] for request in writer.asked} == {1}
-        await writer.wire.leave()
-        assert set(writer.wire.counts.values()) == {1}
+        await writer.end()
     assert server.process.returncode is None
     assert children(server.pid) == []
     print(f"{n_asked} requests, each answered once")
@@ -187,18 +205,107 @@ async def test_a_short_while(tmp_path):
     assert measured, "there was never a worker"
 
 
+async def at_moments(moments, progress, act):
+    """Await *act* at each of the *moments*, one after the other."""
+    for moment in moments:
+        while progress() < moment:
+            await asyncio.sleep(LOOK_S)
+        await act()
+
+
+async def keep_going(actor, progress, pause):
+    while progress() < 1:
+        await actor.step()
+        await asyncio.sleep(pause)
+
+
+def project(folder):
+    """A project in *folder*, and the texts of the files that the editors write. They import hostile files."""
+    folder.mkdir()
+    texts = {Path(module.__file__).name: Path(module.__file__).read_text("utf-8") for module in MODULES}
+    for name, text in [*texts.items(), *((f"helper_{name}", text) for name, text in texts.items())]:
+        (folder / name).write_text(text, "utf-8")
+    imports = "".join(f"import hostile_{number}\n" for number in range(3))
+    return [(folder / name, text + imports) for name, text in texts.items()]
+
+
+async def long_soak(server, folder, progress):
+    """Editors, a client at random, a hostile one, killed clients and troubles at once.
+
+    All troubles come before `LAST_TROUBLE` of the run. Returns the watch.
+    """
+    files = project(folder / "project")
+    folders = [{"uri": (folder / "project").as_uri(), "name": "project"}]
+    editors, rng = [], random.Random(2)
+    for number, (path, text) in enumerate(files):
+        wire = await server.connect()
+        await wire.initialize(workspace_folders=folders, maxTokens=12, minLength=1)
+        editors.append(Editor(wire, path.as_uri(), text, random.Random(number)))
+    wire = await server.connect()
+    await wire.initialize(maxTokens=12, minLength=1)
+    writer = Writer(wire, "file:///project/0.py", EXAMPLE.read_text("utf-8"), random.Random(10))
+    writer.open()
+    hostile = Hostile(server, await server.connect(), folder, random.Random(11))
+    await hostile.begin()
+    watch, troubles = Watch(server), iter(schedule(N_TROUBLES))
+
+    async def kill_client():
+        await killed_client(server, folder / "project", files[0][1], rng)
+
+    async def make_trouble():
+        await trouble(server, *next(troubles), rng)
+
+    async def look():
+        watch.look()
+
+    async def litter():
+        hostile_file(folder / "project", rng)
+
+    def spread(n, most):
+        return [most * (number + 1) / n for number in range(n)]
+
+    await asyncio.gather(
+        *(keep_going(editor, progress, 0.5) for editor in editors),
+        keep_going(writer, progress, 0.2),
+        keep_going(hostile, progress, 0.5),
+        at_moments(spread(N_KILLED, LAST_TROUBLE), progress, kill_client),
+        at_moments(spread(N_TROUBLES, LAST_TROUBLE), progress, make_trouble),
+        at_moments(spread(N_LOOKS, 1), progress, look),
+        at_moments(spread(N_HOSTILE_FILES, 1), progress, litter),
+    )
+    assert next(troubles, None) is None
+    await hostile.end()
+    await writer.end()
+    for editor in editors:
+        await editor.end()
+    seen = sum((editor.seen for editor in editors), Counter())
+    print(*(f"{number} {name}" for name, number in seen.items()), sep=", ")
+    faults = [fault for editor in editors for fault in editor.faults]
+    print(f"{len(faults)} faults", *faults[:20], sep="\n")
+    assert not faults
+    n_others = len(writer.asked) + len(hostile.asked)
+    print(f"{n_others} requests of others, each answered once")
+    assert server.process.returncode is None
+    assert children(server.pid) == []
+    assert not watch.zombies
+    return watch, seen
+
+
 @pytest.mark.soak
 async def test_a_long_while(tmp_path):
     seconds = float(os.environ.get("FIMLSP_SOAK_SECONDS", "600"))
-    async with tcp_server(*REAL, address="127.0.0.1:{}".format) as server:
-        measured = await soak(server, 2, tmp_path, seconds_of(seconds), (0.04, 0.08, 0.12, 0.16))
-    print(*(f"{server:.0f}+{worker:.0f} MB" for server, worker in measured))
-    early, late = measured[8:11], measured[-3:]
-    for name, before, after in zip(
-        ("server", "worker"), zip(*early, strict=True), zip(*late, strict=True), strict=True
-    ):
-        print(f"{name}: {max(before):.0f} MB at 40-50 %, {max(after):.0f} MB at the end")
-        assert max(after) <= MOST_GROWTH * max(before), measured
+    with (tmp_path / "log").open("wb") as log:
+        async with tcp_server(*REAL, address="127.0.0.1:{}".format, stderr=log) as server:
+            watch, seen = await long_soak(server, tmp_path, seconds_of(seconds))
+    assert watch.left_over() == []
+    assert "Traceback" not in (tmp_path / "log").read_text("utf-8", "replace")
+    assert seen["answers with text"] >= WITH_TEXT_AN_HOUR * seconds / 3600
+    assert seen["suggestions with the newest name"] >= NEWEST_AN_HOUR * seconds / 3600
+    early, late = watch.between(0.65, 0.8), watch.between(0.85, 1)
+    for name in ("server", "worker", "descriptors", "threads"):
+        before, after = (max(getattr(sample, name) for sample in part) for part in (early, late))
+        print(f"{name}: {before:.0f} at 65-80 %, {after:.0f} at the end")
+        assert after <= MOST_GROWTH * before + 2, name
 
 
 async def test_the_server_ends_while_requests_are_under_way():

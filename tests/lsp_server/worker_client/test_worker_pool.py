@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fimlsp.lsp_server.messages import Leave, Load
+from fimlsp.lsp_server.messages import CONFINED, Leave, Load
+from fimlsp.lsp_server.worker_pool import MOST_WORKERS
 
 from ..local_editor import LocalEditor, LocalPool
 from ..waiting import until
@@ -57,13 +58,26 @@ async def test_device_and_revision_are_part_of_the_model(start):
 
 
 async def test_a_client_alone_keeps_its_worker_when_it_changes_the_model(start):
-    editor = await start()
+    editor = await start(model="x")
     (before,) = start.pool.workers.values()
     editor.open("a<|>")
-    use(editor, model="x")
-    assert workers(start) == {"x": 1}
-    assert start.pool.workers[Load("x")] is before
-    assert await editor.suggestion() == "x v1 'a' ''"
+    use(editor, model="y")
+    assert workers(start) == {"y": 1}
+    assert start.pool.workers[Load("y")] is before
+    assert await editor.suggestion() == "y v1 'a' ''"
+
+
+async def test_a_worker_is_confined_for_ever_so_another_model_has_another_worker(start):
+    editor = await start()
+    (before,) = start.pool.workers.values()
+    assert before.command[-1:] == (CONFINED,)
+    editor.open("a<|>")
+    others = [await start(model=f"x{number}") for number in range(MOST_WORKERS - 1)]
+    use(editor, model="y")
+    await until(lambda: not before.process.is_available)
+    assert workers(start) == {"y": 1, **{f"x{number}": 1 for number in range(len(others))}}
+    assert not any(CONFINED in worker.command for worker in start.pool.workers.values())
+    assert await editor.suggestion() == "y v1 'a' ''"
 
 
 async def test_a_client_moves_to_the_worker_that_has_the_model(start):

@@ -3,12 +3,14 @@
 import json
 import os
 from itertools import product
+from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
 import torch
 from tokenizers import Regex, pre_tokenizers
 
 from fimlsp.extras import MODULES
+from fimlsp.models.checkpoints.checkpoint_files import leads_outside
 from fimlsp.models.errors import ModelError, OutOfMemoryError, is_out_of_memory
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks.torch import placement
@@ -377,3 +379,26 @@ def test_memory_that_runs_out_while_completing(where, text, tmp_path, monkeypatc
         with pytest.raises(OutOfMemoryError, match="ran out of memory while completing"):
             network.begin(text)
     assert network.begin([5, 6, 7]).tokens == before, "it lives on"
+
+
+NAMES_OF_SHARDS = [
+    ("model-1.safetensors", False, False),
+    ("a/b.safetensors", False, False),
+    ("a..b", False, False),
+    ("../a", True, True),
+    ("a/../../b", True, True),
+    ("/a", True, True),
+    ("c:a", False, True),
+    ("C:/a", False, True),
+    ("\\a", False, True),
+    ("a\\..\\..\\b", False, True),
+    ("\\\\server\\share\\a", False, True),
+    ("//server/share/a", True, True),
+    ("\\\\?\\C:\\a", False, True),
+]
+
+
+@pytest.mark.parametrize(("name", "on_posix", "on_windows"), NAMES_OF_SHARDS)
+def test_files_that_lead_outside_of_their_folder(name, on_posix, on_windows):
+    assert leads_outside(PurePosixPath(name)) is on_posix
+    assert leads_outside(PureWindowsPath(name)) is on_windows

@@ -4,6 +4,10 @@
 without AVX-512 VNNI, where the fastest products overflow.
 """
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -47,3 +51,13 @@ def test_a_text_can_be_read_in_parts(reading):
     parts = network.log_probabilities(TEXT)
     assert np.abs(parts - whole).mean() < 0.1
     assert parts.argmax() == whole.argmax()
+
+
+def test_the_runtime_reports_nothing(tmp_path):
+    """Its own telemetry would store an id of the machine in the cache folder, and send from a thread."""
+    code = "import fimlsp.models.networks.onnx_llama as m; m.sums_are_exact()"
+    folders = dict.fromkeys(["HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME"], str(tmp_path))
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment["CI"] = ""
+    subprocess.run([sys.executable, "-c", code], env={**environment, **folders}, check=True)
+    assert [*tmp_path.iterdir()] == []
