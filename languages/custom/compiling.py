@@ -11,10 +11,11 @@ end. So all of this runs in a process with bounds of time and memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import cast
 
 from lark import Token, Tree
@@ -54,7 +55,7 @@ from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.automata.leftmost_first import END_OF_TEXT
 from fimlsp.lexing.automata.paths import Separation
 from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
-from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
+from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, derived
 from fimlsp.quotient.language.tables import ends, neighbours
 
 MOST_SECONDS = 15.0
@@ -69,7 +70,10 @@ _UNDEFINED = re.compile(r"Rule '(\w+)' used but not defined \(in rule (\w+)\)")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledGrammar:
-    """A grammar for the engine: rules, lexemes, the `ignored` kinds, and the texts of `literals`."""
+    """A grammar for the engine: rules, lexemes, the `ignored` kinds, and the texts of `literals`.
+
+    The lexer never reads the terminals `lost` of its rules, as others take all their texts.
+    """
 
     grammar: Grammar
     dfa: Dfa
@@ -78,6 +82,7 @@ class CompiledGrammar:
     indenter: Indenter | None = None
     layout: Layout | None = None
     parser: LalrTables | None = None
+    lost: tuple[str, ...] = ()
 
 
 def compiled(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
@@ -111,7 +116,32 @@ def compiler() -> BoundedProcess:
     with suppress(OSError, RuntimeError):
         cache_folder().mkdir(parents=True, exist_ok=True)
         writable = (str(cache_folder()),)
-    return BoundedProcess(compile_files, Bounds(MOST_SECONDS, writable=writable))
+    return BoundedProcess(answer, Bounds(MOST_SECONDS, writable=writable))
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """A question for the terminals of a grammar that match the beginning of a text."""
+
+    files: GrammarFiles
+    start: str
+    text: str
+
+
+def answer(question: tuple[GrammarFiles, str, str] | _Alike) -> object:
+    """The answer of the process that compiles grammars."""
+    if not isinstance(question, _Alike):
+        return compile_files(question)
+    terminals, _, _ = _compiled_by_lark(question.files, question.start)
+    return frozenset(one.name for one in terminals if re.match(one.pattern.to_regexp(), question.text))
+
+
+def terminals_of(files: GrammarFiles, start: str, text: str) -> frozenset[str]:
+    """The terminals in *files* that match *text* or its beginning; none if that takes too long."""
+    try:
+        return cast("frozenset[str]", compiler().ask(_Alike(files, start, text)))
+    except (BoundExceededError, GrammarError):
+        return frozenset()
 
 
 def compile_files(question: tuple[GrammarFiles, str, str]) -> CompiledGrammar:
@@ -146,14 +176,17 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
             return _compiled_modes(modes, rules, terminals, ignored, after, start, files)
     dfa = compiled_lexemes(terminals, ignored, after, files).expand()
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - ignored
-    sides = _usable(_sides(rules), frozenset(map(terminal_of, kinds)) | of_layout)
-    grammar = _grammar(sides, start, indenter, files)
+    lexed = frozenset(map(terminal_of, kinds)) | of_layout
+    sides = _sides(rules)
+    lost = tuple(sorted({one for own in sides.values() for side in own for one in side} - lexed - set(sides)))
+    _check_sentences(sides, start, lexed, lost, files)
+    grammar = _grammar(_usable(sides, lexed), start, indenter, files)
     literals = _literals(terminals)
     if indenter is not None:
         layout = layout_of(dfa, ignored, files)
-        return CompiledGrammar(grammar, dfa, ignored, literals, indenter, layout)
+        return CompiledGrammar(grammar, dfa, ignored, literals, indenter, layout, lost=lost)
     check_neighbours(grammar, dfa, ignored, files)
-    return CompiledGrammar(grammar, dfa, ignored, literals)
+    return CompiledGrammar(grammar, dfa, ignored, literals, lost=lost)
 
 
 def _after(
@@ -299,6 +332,24 @@ def _usable(sides: Mapping[str, list[Side]], lexed: frozenset[str]) -> dict[str,
     return {name: [side for side in own if known.issuperset(side)] for name, own in sides.items()}
 
 
+def _check_sentences(
+    sides: Mapping[str, list[Side]],
+    start: str,
+    lexed: frozenset[str],
+    lost: Sequence[str],
+    files: GrammarFiles,
+) -> None:
+    """Refuse a grammar that derives no text because the lexer never reads the terminals *lost*."""
+    is_derived = start in derived(sides, lambda one: one not in sides)
+    if not lost or not is_derived or start in derived(_usable(sides, lexed), lexed.__contains__):
+        return
+    raise GrammarError(
+        f"The rule {start} ({files.location(start)}) derives no text: the lexer reads all texts of "
+        f"{lost[0]} ({files.location(lost[0])}) as another terminal. Give {lost[0]} a higher priority, or use "
+        f'the contextual lexer, with the comment // lexer = "{CONTEXTUAL}".'
+    )
+
+
 def _grammar(
     sides: dict[str, list[Side]], start: str, indenter: Indenter | None, files: GrammarFiles
 ) -> Grammar:
@@ -364,10 +415,33 @@ def check_neighbours(grammar: Grammar, dfa: Dfa, ignored: frozenset[str], files:
             if all(apart) or (not any(apart) and (left, right) not in forced):
                 continue  # terminals that are never adjacent start nothing
             first, second = without_mode(one), without_mode(other)
+            whole = _going_on(dfa, own, hidden) if hidden else None
             raise GrammarError(
                 f"{second} ({files.location(second)}) may follow {first} ({files.location(first)}), but "
-                f"would be read as a part of it; %ignore white space, or let {first} end with a delimiter."
+                + (
+                    f"would be read as a part of {whole} ({files.location(whole)}), which may start like "
+                    f"{first} and goes on after it; let the two start differently."
+                    if whole is not None
+                    else f"would be read as a part of it; %ignore white space, or let {first} end with a "
+                    f"delimiter."
+                )
             )
+
+
+def _going_on(dfa: Dfa, own: int, hidden: Collection[int]) -> str | None:
+    """A terminal that may start like the kind *own*, and has ignored text inside; else None.
+
+    *hidden* are the ignored kinds.
+    """
+    begins = [*dfa.starts.values()]
+    ignored = sum(1 << kind for kind in hidden)
+    skipped = [byte for byte in range(256) if any(dfa.live[dfa.rows[begin][byte]] & ignored for begin in begins)]
+    inside = (state for state, live in enumerate(dfa.live) if live >> own & 1 and state not in begins)
+    for state, byte in product(inside, skipped):
+        live = dfa.live[dfa.rows[state][byte]]
+        if live and not live & (ignored | 1 << own):
+            return without_mode(dfa.kinds[live.bit_length() - 1])
+    return None
 
 
 def _forced_pairs(grammar: Grammar) -> frozenset[tuple[int, int]]:

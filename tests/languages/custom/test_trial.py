@@ -18,12 +18,25 @@ CASES = [
     (LIST, "list a, 1", "line 1, column 9: refused at '1'; expected NAME."),
     (LIST, "list a", "line 1, column 7: refused at its end; expected ',', ';'."),
     (LIST, "list é", "line 1, column 6: refused at 'é'; expected NAME."),
+    (
+        'start: WORD "=" ANY\nWORD: /[a-z]+/\nANY.-1: /[a-z]+;/\n',
+        "a=b;",
+        "line 1, column 3: refused at 'b;'; expected ANY. The lexer reads 'b' as WORD. Give the terminals that "
+        "are meant a higher priority, or texts of their own.",
+    ),
+    (
+        'start: WORD | "=" NAME\nWORD: /[a-z]+/\nNAME.-1: /[a-z]+/\n',
+        "=b",
+        "line 1, column 1: refused at '=b'; expected WORD. The lexer never reads NAME, as other terminals take "
+        "all their texts. Give the terminals that are meant a higher priority, or texts of their own.",
+    ),
     (REST, "a: x\nb:\n", None),
     (REST, "a\n", "line 1, column 2: refused at '\\n'; expected REST."),
     (
         NAMES,
         "a = a",
-        "line 1, column 5: refused at 'a'; expected NAME. The contextual lexer reads all of it: "
+        "line 1, column 5: refused at 'a'; expected NAME. The lexer reads 'a' as KEY. The contextual lexer "
+        "reads all of it: "
         'write // lexer = "contextual" into the grammar.',
     ),
     ('// lexer = "contextual"\n' + NAMES, "a = a", None),
