@@ -36,6 +36,7 @@ from fimlsp.languages.custom.indentation import (
     check_blocks,
     in_blocks,
     indenter_of,
+    is_comment,
     laid_out,
     layout_of,
     with_line_ends,
@@ -165,6 +166,7 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
     indenter = indenter_of(files, defined, needed)
     of_layout = frozenset[str]()
     if indenter is not None:
+        terminals, ignored = _with_comments(terminals, ignored, indenter, start, files)
         terminals = with_line_ends(terminals, ignored, indenter, files)
         of_layout = frozenset((indenter.newline, indenter.indent, indenter.dedent))
     _check_declared(rules, defined | of_layout, files)
@@ -244,8 +246,31 @@ def _compiled_modes(
     return CompiledGrammar(grammar, dfa, hidden, _literals(terminals), parser=parser)
 
 
+def _with_comments(
+    terminals: list[TerminalDef],
+    ignored: frozenset[str],
+    indenter: Indenter,
+    start: str,
+    files: GrammarFiles,
+) -> tuple[list[TerminalDef], frozenset[str]]:
+    """*terminals* and *ignored* ones, with the comments that only the terminal of line ends has.
+
+    Such a comment ends at a line end, so it makes no difference if it is ignored.
+    """
+    definitions = {str(name): tree for name, (tree, _) in _loaded(files).term_defs if tree is not None}
+    line_end = definitions.pop(indenter.newline, None)
+    inside = [*line_end.iter_subtrees()] if isinstance(line_end, Tree) else []
+    parts = {name for name, tree in definitions.items() if tree in inside}
+    if parts <= ignored:
+        return terminals, ignored
+    kept, _, _ = _compiled_by_lark(files, start, parts)
+    known = ignored.union(terminal.name for terminal in terminals)
+    added = [one for one in kept if one.name in parts - known and is_comment(one)]
+    return [*terminals, *added], ignored.union(one.name for one in added)
+
+
 def _compiled_by_lark(
-    files: GrammarFiles, start: str
+    files: GrammarFiles, start: str, kept: Collection[str] = ()
 ) -> tuple[list[TerminalDef], list[Rule], frozenset[str]]:
     """The terminals, the rules, and the names of ignored terminals that Lark's loader makes of *files*."""
     loaded = _loaded(files)
@@ -255,7 +280,7 @@ def _compiled_by_lark(
         )
     _check_size(loaded, files)
     try:
-        terminals, rules, ignored = loaded.compile([start], set())
+        terminals, rules, ignored = loaded.compile([start], set(kept))
     except LarkError as error:
         raise GrammarError(f"Cannot use {files.name}: {_first_line(error)}") from error
     except (AssertionError, RecursionError) as error:
@@ -345,8 +370,8 @@ def _check_sentences(
         return
     raise GrammarError(
         f"The rule {start} ({files.location(start)}) derives no text: the lexer reads all texts of "
-        f"{lost[0]} ({files.location(lost[0])}) as another terminal. Give {lost[0]} a higher priority, or use "
-        f'the contextual lexer, with the comment // lexer = "{CONTEXTUAL}".'
+        f"{lost[0]} ({files.location(lost[0])}) as another terminal. Give {lost[0]} a higher priority, or "
+        f'use the contextual lexer, with the comment // lexer = "{CONTEXTUAL}".'
     )
 
 
@@ -435,7 +460,8 @@ def _going_on(dfa: Dfa, own: int, hidden: Collection[int]) -> str | None:
     """
     begins = [*dfa.starts.values()]
     ignored = sum(1 << kind for kind in hidden)
-    skipped = [byte for byte in range(256) if any(dfa.live[dfa.rows[begin][byte]] & ignored for begin in begins)]
+    rows = [dfa.rows[begin] for begin in begins]
+    skipped = [byte for byte in range(256) if any(dfa.live[row[byte]] & ignored for row in rows)]
     inside = (state for state, live in enumerate(dfa.live) if live >> own & 1 and state not in begins)
     for state, byte in product(inside, skipped):
         live = dfa.live[dfa.rows[state][byte]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,8 @@ MOST_SHOWN = 12
 """Terminals that a refusal names."""
 
 _LONGEST_SHOWN = 20
+_LONGEST_TRIED = 200
+_LINE_FEED = ord("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,9 @@ class Trial:
     def __str__(self) -> str:
         _, line, column, _, expected = self.refusal
         found = repr(self.found) if self.found else "its end"
-        place = f"line {line}, column {column}: refused at {found}; expected {_listed(expected) or 'nothing'}."
+        place = (
+            f"line {line}, column {column}: refused at {found}; expected {_listed(expected) or 'nothing'}."
+        )
         return "".join((place, *self._reasons()))
 
     def _reasons(self) -> Iterator[str]:
@@ -67,29 +72,60 @@ def refusal(language: LarkLanguage, text: bytes) -> Trial | None:
     return None if found is None else described(language, text, found)
 
 
+def place_in(language: LarkLanguage, text: bytes, cursor: int) -> str | None:
+    """The place that makes *text* wrong whatever stands at *cursor*; None if it is at the cursor itself.
+
+    It tries no other lexer, which may have to be compiled.
+    """
+    engine, left = Engine(language), text[:cursor]
+    found = first_refusal(engine, left)
+    if found is not None and found.offset < cursor:
+        trial = Trial(_in_words(language, found), _shown(left[found.offset :]), lost=language.compiled.lost)
+        return f"{language.files.name} reads the file no further than {trial}"
+    starts = [cursor, *(at + 1 for at in range(cursor, len(text)) if text[at] == _LINE_FEED)]
+    if _ends_a_text(engine, text[cursor:]):
+        return None
+    last = bisect_left(starts, True, key=lambda at: _ends_a_text(engine, text[at:])) - 1
+    line = text.count(b"\n", 0, starts[last]) + 1
+    return f"{language.files.name} refuses line {line} with what follows it"
+
+
+def _ends_a_text(engine: Engine, right: bytes) -> bool:
+    """True if some valid text ends with *right*."""
+    return engine.document(right).middle_at_bytes(0, 0, relax=False).start is not None
+
+
 def described(language: LarkLanguage, text: bytes, found: Refusal) -> Trial:
     """The refusal of *text* by *language* at the place *found*, with the remedies that are known."""
-    compiled = language.compiled
-    names = sorted({without_mode(name) for name in found.expected})
-    shown = (repr(compiled.literals[name]) if name in compiled.literals else name for name in names)
+    names = {without_mode(name) for name in found.expected}
     lexeme = _lexeme_at(language, text, found.offset)
-    if lexeme is not None and not _takes_place(language, lexeme, names):
+    if lexeme is not None and not _takes_place(language, text, lexeme, names):
         lexeme = None
     return Trial(
-        found._replace(expected=tuple(sorted(shown))),
+        _in_words(language, found),
         _shown(text[found.offset :]),
         _other_lexer(language, text),
-        lexeme and (_shown(lexeme[0]), lexeme[1]),
-        compiled.lost,
+        lexeme and (_shown(text[slice(*lexeme[:2])]), lexeme[2]),
+        language.compiled.lost,
     )
 
 
-def _takes_place(language: LarkLanguage, lexeme: tuple[bytes, str], expected: list[str]) -> bool:
-    """True if *lexeme* might be another terminal, which is *expected*."""
-    text, name = lexeme
+def _in_words(language: LarkLanguage, found: Refusal) -> Refusal:
+    """*found* with literals as in a text."""
+    literals = language.compiled.literals
+    names = {without_mode(name) for name in found.expected}
+    return found._replace(expected=tuple(sorted(repr(literals[n]) if n in literals else n for n in names)))
+
+
+def _takes_place(
+    language: LarkLanguage, text: bytes, lexeme: tuple[int, int, str], expected: set[str]
+) -> bool:
+    """True if one of the *expected* terminals could begin in *text* where *lexeme* does."""
+    begin, _, name = lexeme
     if name in expected:
         return False
-    alike = terminals_of(language.files, language.start, text.decode("utf-8", "replace"))
+    following = text[begin : begin + _LONGEST_TRIED].decode("utf-8", "replace")
+    alike = terminals_of(language.files, language.start, following)
     return not alike.isdisjoint(expected)
 
 
@@ -103,8 +139,8 @@ def _other_lexer(language: LarkLanguage, text: bytes) -> str | None:
         return None
 
 
-def _lexeme_at(language: LarkLanguage, text: bytes, offset: int) -> tuple[bytes, str] | None:
-    """The lexeme of *text* that has the byte at *offset*, and its terminal; None if there is none."""
+def _lexeme_at(language: LarkLanguage, text: bytes, offset: int) -> tuple[int, int, str] | None:
+    """The span of the lexeme of *text* with the byte at *offset*, and its terminal; None if there is none."""
     spec = language.lexical_spec()
     dfa, modes, begin = spec.dfa, spec.start, 0
     while True:
@@ -118,7 +154,7 @@ def _lexeme_at(language: LarkLanguage, text: bytes, offset: int) -> tuple[bytes,
         if kind < 0 or (name := dfa.kinds[kind]) == REJECTED:
             return None
         if end > offset:
-            return None if name in spec.unseen else (text[begin:end], without_mode(name))
+            return None if name in spec.unseen else (begin, end, without_mode(name))
         following = modes if name in spec.unseen else modes.after(name)
         if following is None:
             return None

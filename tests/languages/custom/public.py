@@ -7,22 +7,8 @@ language (`public_texts.txt`), and the result is one of those in `OUTCOMES`.
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import process_time
-
-from lark import Lark
-from lark.exceptions import LarkError
-from lark.indenter import PythonIndenter
-from rich.console import Console
-from rich.table import Table
-
-from fimlsp.languages.custom.language import LarkLanguage, load_grammar
-from fimlsp.languages.custom.trial import refusal
-from fimlsp.quotient.grammar.cfg import GrammarError
 
 HERE = Path(__file__).parent
 ACCEPTS, REFUSES, SILENT, TRACEBACK = OUTCOMES = (
@@ -74,8 +60,10 @@ GRAMMARS = {
     "dotmotif": Public("dotmotif/parsers/v2/grammar.lark", lexer="dynamic"),
     "sqlpp": Public("lark_sqlpp/sqlpp.lark", lexer="dynamic"),
     "lammps": Public("lammps_ast/grammar/lammps_grammar_20240829.lark"),
-    "hcl2": Public("python_hcl2/hcl2/hcl2.lark", added='// heredoc = ["EOF", "EOT"]'),
-    "hcl2-4": Public("python-hcl2-4.0.0/hcl2/hcl2.lark", added='// heredoc = ["EOF", "EOT"]'),
+    "hcl2": Public("python_hcl2/hcl2/hcl2.lark", added='// heredoc = ["EOF"]\n// heredoc_trim = ["EOT"]'),
+    "hcl2-4": Public(
+        "python-hcl2-4.0.0/hcl2/hcl2.lark", added='// heredoc = ["EOF"]\n// heredoc_trim = ["EOT"]'
+    ),
     "gdscript": Public("gdtoolkit/parser/gdscript.lark"),
     "gdscript-comments": Public("gdtoolkit/parser/comments.lark"),
     "mapfile": Public("mappyfile/mapfile.lark"),

@@ -28,7 +28,7 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
         (f"start: A\nA: /{'(' * 3_000}a{')' * 3_000}/\n", "terminal A (bad.lark, line 2) nests too deeply"),
         ("start: A\n\nA: /(?<!b)a/\n", "terminal A (bad.lark, line 3) looks at the text before it"),
         ("start: A\nA: /a(?=b)/\n", "terminal A (bad.lark, line 2) looks at the text after its end"),
-        ("start: A\nA: /(a)\\1/\n", "terminal A (bad.lark, line 2) refers back to a group"),
+        ("start: A\nA: /(a)\\1/\n", "terminal A (bad.lark, line 2) refers back to a group by its number"),
         ("start: A A\nA: /a+/\n", "A (bad.lark, line 2) may follow A (bad.lark, line 2), but would be read"),
         (
             'start: A A | B\nA: /[^ ]+/\nB.2: /"[^"]*"/\n%ignore " "\n',
