@@ -176,11 +176,13 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
         modes = lexer_modes(rules, start, terminals, ignored, lookalikes, files)
         if len(modes.terminals) > 1:
             return _compiled_modes(modes, rules, terminals, ignored, after, start, files)
+        (tried,) = modes.terminals  # rules that no file reaches may have others
+        terminals = [one for one in terminals if one.name in tried]
     dfa = compiled_lexemes(terminals, ignored, after, files).expand()
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - ignored
     lexed = frozenset(map(terminal_of, kinds)) | of_layout
     sides = _sides(rules)
-    lost = tuple(sorted({one for own in sides.values() for side in own for one in side} - lexed - set(sides)))
+    lost = tuple(sorted(_reached(start, sides) - lexed - sides.keys()))
     _check_sentences(sides, start, lexed, lost, files)
     grammar = _grammar(_usable(sides, lexed), start, indenter, files)
     literals = _literals(terminals)
@@ -349,6 +351,16 @@ def _sides(rules: Iterable[Rule]) -> dict[str, list[Side]]:
         side = tuple(str(symbol.name) for symbol in rule.expansion)
         sides.setdefault(str(rule.origin.name), []).append(side)
     return sides
+
+
+def _reached(start: str, sides: Mapping[str, list[Side]]) -> set[str]:
+    """The symbols of the rules that *start* leads to."""
+    reached, waiting = {start}, [start]
+    while waiting:
+        fresh = {one for side in sides.get(waiting.pop(), ()) for one in side} - reached
+        reached |= fresh
+        waiting += fresh
+    return reached
 
 
 def _usable(sides: Mapping[str, list[Side]], lexed: frozenset[str]) -> dict[str, list[Side]]:

@@ -1,33 +1,50 @@
-"""Public grammars held against Lark, run as their authors do: `python -m tests.languages.custom.public FOLDER`.
+"""Public grammars, run as their authors do: `python -m tests.languages.custom.public FOLDER [NAME...]`.
 
-FOLDER holds the packages of `GRAMMARS`, downloaded from the index and unpacked, such as by
-`pip download --no-deps -d FOLDER` and `unzip`. Nothing of them is run. Each grammar reads ordinary text of its
-language (`public_texts.txt`), and the result is one of those in `OUTCOMES`.
+FOLDER holds the packages of `GRAMMARS`, unpacked, each from `pip download --no-deps PACKAGE`. Nothing of them
+is run. Each grammar reads ordinary text of its language (`public_texts.txt`) that Lark accepts, with the
+lexer and the parser of its author. The result is one of `OUTCOMES`.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
-ACCEPTS, REFUSES, SILENT, TRACEBACK = OUTCOMES = (
-    "accepts",
-    "refuses with a reason",
-    "refuses silently",
+from lark import Lark
+from lark.exceptions import LarkError
+from lark.indenter import PythonIndenter
+from rich.console import Console
+from rich.table import Table
+
+from fimlsp.languages.custom import load_grammar
+from fimlsp.languages.custom.trial import refusal
+from fimlsp.quotient.grammar.cfg import GrammarError
+
+TEXTS = Path(__file__).parent / "public_texts.txt"
+READS, REFUSES, REMEDY, SILENT, TRACEBACK = OUTCOMES = (
+    "reads",
+    "grammar refused with a reason",
+    "text refused with a remedy",
+    "text refused silently",
     "traceback",
 )
+HEREDOCS = '// heredoc = ["EOF"]\n// heredoc_trim = ["EOT"]\n'
+REMEDIES = ("higher priority", "write // lexer")
 
 
 @dataclass(frozen=True)
 class Public:
-    """A public grammar: its `path` among unpacked packages, its start, and how its author runs it."""
+    """A public grammar: its `path` among unpacked packages, its start, and the lexer of its author.
+
+    `added` are comments that take the place of a program of its author.
+    """
 
     path: str
     start: str = "start"
     lexer: str = "contextual"
     added: str = ""
-    """Comments that the grammar needs here, as they replace a program of its author."""
 
 
 GRAMMARS = {
@@ -60,10 +77,8 @@ GRAMMARS = {
     "dotmotif": Public("dotmotif/parsers/v2/grammar.lark", lexer="dynamic"),
     "sqlpp": Public("lark_sqlpp/sqlpp.lark", lexer="dynamic"),
     "lammps": Public("lammps_ast/grammar/lammps_grammar_20240829.lark"),
-    "hcl2": Public("python_hcl2/hcl2/hcl2.lark", added='// heredoc = ["EOF"]\n// heredoc_trim = ["EOT"]'),
-    "hcl2-4": Public(
-        "python-hcl2-4.0.0/hcl2/hcl2.lark", added='// heredoc = ["EOF"]\n// heredoc_trim = ["EOT"]'
-    ),
+    "hcl2": Public("python_hcl2/hcl2/hcl2.lark", added=HEREDOCS),
+    "hcl2-4": Public("python-hcl2-4.0.0/hcl2/hcl2.lark", added=HEREDOCS),
     "gdscript": Public("gdtoolkit/parser/gdscript.lark"),
     "gdscript-comments": Public("gdtoolkit/parser/comments.lark"),
     "mapfile": Public("mappyfile/mapfile.lark"),
@@ -73,3 +88,75 @@ GRAMMARS = {
     "rfc3987": Public("rfc3987_syntax/syntax_rfc3987.lark", "iri", "dynamic"),
     "iec": Public("blark/iec.lark", "iec_source", "dynamic"),
 }
+
+
+class NewLineIndenter(PythonIndenter):
+    """As in grammars whose line ends are called _NL."""
+
+    NL_type = "_NL"
+
+
+def accepts(file: Path, of: Public, text: str) -> str | None:
+    """The reason for which Lark refuses *text*, read as the author does; None if it accepts it."""
+    options: dict[str, object] = {"parser": "earley" if of.lexer == "dynamic" else "lalr", "start": of.start}
+    grammar = file.read_text()
+    if "_INDENT" in grammar:
+        options["postlex"] = NewLineIndenter() if "_NL:" in grammar else PythonIndenter()
+    if "\\p{" in grammar:
+        options["regex"] = True
+    try:
+        Lark.open(str(file), **options).parse(text)
+    except (LarkError, ImportError) as error:
+        return " ".join(str(error).split())[:200]
+    return None
+
+
+def outcome(file: Path, of: Public, text: str) -> tuple[str, str]:
+    """The best outcome of the two lexers for *text*, and the lexer or the reason."""
+    found: list[tuple[str, str]] = []
+    for lexer in ("contextual", "basic"):
+        try:
+            grammar = of.added + file.read_text()
+            language = (
+                load_grammar(text=grammar, start=of.start, lexer=lexer)
+                if of.added
+                else load_grammar(file, of.start, lexer=lexer)
+            )
+            place = refusal(language, text.encode())
+        except GrammarError as error:
+            found.append((REFUSES, str(error)))
+        except Exception as error:
+            found.append((TRACEBACK, repr(error)))
+        else:
+            said = str(place)
+            is_helped = any(remedy in said for remedy in REMEDIES)
+            found.append((READS, lexer) if place is None else (REMEDY if is_helped else SILENT, said))
+    kinds = [kind for kind, _ in found]
+    order = (TRACEBACK, READS, REMEDY, SILENT, REFUSES)
+    return found[kinds.index(next(kind for kind in order if kind in kinds))]
+
+
+def main() -> None:
+    """Print the outcome of each grammar, and how many there are of each."""
+    folder, *names = sys.argv[1:]
+    parts = TEXTS.read_text().split("=== ")[1:]
+    texts = dict(part.split("\n", 1) for part in parts)
+    table, counts = Table("grammar", "outcome", "lexer or reason"), Counter[str]()
+    for name in names or GRAMMARS:
+        of = GRAMMARS[name]
+        file = next((path for path in sorted(Path(folder).rglob(of.path))), None)
+        if file is None:
+            table.add_row(name, "not found", of.path)
+            continue
+        text = texts[name]
+        wrong = accepts(file, of, text) and accepts(file, of, text := text.rstrip("\n"))
+        kind, said = ("no text of its language", wrong) if wrong else outcome(file, of, text)
+        counts[kind] += 1
+        table.add_row(name, kind, said)
+    console = Console(width=150)
+    console.print(table)
+    console.print(dict(counts))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,13 @@ LIST = 'start: "list" NAME ("," NAME)* ";"\nNAME: /[a-z]+/\n%ignore /[ \\n]+/\n'
 REST = "start: (NAME REST NL)+\nNAME: /[a-z]+/\nREST: /:[^\\n]*/\nNL: /\\n/\n"
 NAMES = 'start: KEY "=" NAME\nKEY: /[a-z]+/\nNAME: /[a-z]+/i\n%ignore " "\n'
 AMBIGUOUS = "x: a | b\na: WORD\nb: WORD\n"
+UNREACHED = """// lexer = "contextual"
+start: "c" LATER
+u: v FIRST | FIRST
+v: u
+FIRST: /a/
+LATER.-1: /[ab]+/
+"""
 
 CASES = [
     # a grammar, a text, and the refusal
@@ -41,6 +48,7 @@ CASES = [
         'write // lexer = "contextual" into the grammar.',
     ),
     ('// lexer = "contextual"\n' + NAMES, "a = a", None),
+    (UNREACHED, "cab", None),
     ('// lexer = "contextual"\n' + NAMES, "a a", "line 1, column 3: refused at 'a'; expected '='."),
 ]
 
