@@ -2,8 +2,8 @@
 
 FOLDER holds its files of one draft, such as `tests/draft2020-12` of the repository JSON-Schema-Test-Suite, or
 `json/tests/draft2020-12` of the source distribution of the package `jsonschema`. A schema is refused with a
-reason, or its tests are judged: a valid instance has to be read byte by byte, in one of the orders of its
-properties and spellings of its numbers, and all spellings of others have to be refused.
+reason, or its tests are judged. A valid instance has to be read byte by byte, in one of the orders of its
+properties and spellings of its numbers. All spellings of others have to be refused.
 """
 
 from __future__ import annotations
