@@ -48,7 +48,6 @@ _VERSION = "leftmost first 4"
 
 
 _SHOWN = "'"
-_NUMBERED = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]")
 _NAMED = re.compile(r"\(\?P=(\w+)\)")
 IN_MODE = "@"
 """The mark before the mode of a terminal that is read in several modes."""
@@ -98,7 +97,7 @@ class Lookalikes:
         self._in_order = ordered(terminals)
         self.number = {terminal.name: place for place, terminal in enumerate(self._in_order)}
         self._program = Program(_MOST_STEPS)
-        compiler = PatternCompiler(self._program, files.listed)
+        compiler = PatternCompiler(self._program, files.listed, are_parts=True)
         self._starts: list[int] = []
         self._ends: list[int] = []
         for place, terminal in enumerate(self._in_order):
@@ -232,7 +231,7 @@ def _build(
     shown = [f"{one.name}{_SHOWN}" for one in terminals if one.name in ignored and one.name in embedded]
     kinds = (*(one.name for one in terminals), *shown, REJECTED)
     program = Program(_MOST_STEPS)
-    compiler = PatternCompiler(program, files.listed)
+    compiler = PatternCompiler(program, files.listed, are_parts=True)
     starts: list[int] = []
     watched: dict[int, list[tuple[int, int, int]]] = {}
     for terminal in terminals:
@@ -265,13 +264,7 @@ def _started(compiler: PatternCompiler, terminal: TerminalDef, target: int, file
     try:
         if isinstance(pattern, PatternStr):
             return compiler.literal(pattern.value, any_case="i" in pattern.flags, target=target)
-        expression = pattern.to_regexp()
-        if _NUMBERED.search(expression):
-            raise PatternError(
-                "refers back to a group by its number, which Lark counts over all terminals",
-                "name the group: (?P<NAME>…) and (?P=NAME)",
-            )
-        return compiler.compiled(expression, target)
+        return compiler.compiled(pattern.to_regexp(), target)
     except PatternError as error:
         raise GrammarError(
             f"The terminal {terminal.name} ({files.location(terminal.name)}) {error}; {error.remedy}."

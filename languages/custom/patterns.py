@@ -77,12 +77,14 @@ class PatternCompiler:
     """Compiles expressions into *program*.
 
     A reference back to a group is a choice: the rest of the expression is compiled once for each text of the
-    group. If these have no end, *listed* restricts them.
+    group. If these have no end, *listed* restricts them. In expressions that are parts of a larger one,
+    where numbers of groups differ, only names of groups refer back.
     """
 
-    def __init__(self, program: Program, listed: Listed = lambda _: None) -> None:
+    def __init__(self, program: Program, listed: Listed = lambda _: None, *, are_parts: bool = False) -> None:
         self._program = program
         self._listed = listed
+        self._are_parts = are_parts
         self._flags = 0
         self._in_look_around = False
         self._referenced: dict[int, str] = {}
@@ -102,6 +104,11 @@ class PatternCompiler:
         self._flags = parsed.state.flags
         names = {number: name for name, number in parsed.state.groupdict.items()}
         self._referenced = {number: names.get(number, "") for number in _references(parsed)}
+        if self._are_parts and "" in self._referenced.values():
+            raise PatternError(
+                "refers back to a group by its number, which Lark counts over all terminals",
+                "name the group: (?P<NAME>…) and (?P=NAME)",
+            )
         return self._sequence(parsed, target)
 
     def literal(self, text: str, *, any_case: bool, target: int) -> int:

@@ -101,6 +101,11 @@ def test_texts_that_end_as_they_began(grammar, lexer):
         assert of.walk(left, right, PIECES, 3).faults == []
 
 
+def test_octal_characters_are_no_references():
+    engine = Engine(load_grammar(text="start: A\nA: /[\\101-\\102]\\103/\n"))
+    assert engine.document(b"").middle(0, 0).start.feed(b"AC").complete
+
+
 REFUSED = [
     (HEREDOC.format(group="[A-Z]+"), 'list the usual ones in a comment, such as // end = ["EOF", "EOT"].'),
     (LISTED + HEREDOC.format(group="[A-Z]+?"), "has a group end that does not match the listed 'AB'"),
