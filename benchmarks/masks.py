@@ -27,6 +27,7 @@ import psutil
 from corpora.json import records_of_length
 from corpora.python import PythonCorpus, shuffled_files
 from measures.mask_peers import PEERS, Masks
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from tokenizers import Tokenizer
@@ -45,6 +46,7 @@ FILES = 100
 LENGTHS = (10_000, 100_000, 500_000, 2_000_000)
 COLUMNS = ("engine", "masks", "preparation ms", "MB", "first", "median", "p90", "p99", "max", "judged", "+/-")
 LANGUAGES = {"python": python, "json": lambda: json_language, "go": lambda: go}
+BESIDE = "llguidance"
 OURS = {"fimlsp, with what follows": True, "fimlsp, left to right": False}
 
 
@@ -92,6 +94,15 @@ class Measured:
         wrong = f"{self.too_many} / {self.too_few}"
         prepared = [f"{self.preparation_ms:.0f}", f"{self.megabytes:.0f}"]
         return [self.name, str(len(times)), *prepared, *shares, str(self.judged), wrong]
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The median and the hundredth largest of the warm times."""
+        return np.percentile(self.times[len(self.times) // 2 :], (50, 99))
+
+    def beside(self, other: Measured) -> str:
+        """The ratios of the median and the p99 to those of *other*."""
+        return ", ".join(f"{ratio:.1f}" for ratio in self.shares / other.shares)
 
     def take(self, mask: Callable[[], np.ndarray]) -> np.ndarray:
         """A mask; its time is recorded."""
@@ -255,11 +266,15 @@ def main(
     if grows:
         growth(settings, console)
         return
-    table = Table(*COLUMNS)
+    table, runs = Table(*COLUMNS), dict[str, Measured]()
     for name in (*OURS, *(PEERS[language] if peers else ())):
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
-            table.add_row(*process.submit(measure, name, settings).result().row())
+            runs[name] = process.submit(measure, name, settings).result()
+        table.add_row(*runs[name].row())
     console.print(table)
+    if BESIDE in runs:
+        for name in OURS:
+            console.print(f"{name}, median and p99 by those of {BESIDE}: {runs[name].beside(runs[BESIDE])}")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ end. So all of this runs in a process with bounds of time and memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import cast
 
 from lark import Token, Tree
@@ -35,6 +36,7 @@ from fimlsp.languages.custom.indentation import (
     check_blocks,
     in_blocks,
     indenter_of,
+    is_comment,
     laid_out,
     layout_of,
     with_line_ends,
@@ -54,7 +56,7 @@ from fimlsp.lexing.automata.dfa import Dfa
 from fimlsp.lexing.automata.leftmost_first import END_OF_TEXT
 from fimlsp.lexing.automata.paths import Separation
 from fimlsp.processes.bounded import BoundedProcess, BoundExceededError, Bounds
-from fimlsp.quotient.grammar.cfg import Grammar, GrammarError
+from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, derived
 from fimlsp.quotient.language.tables import ends, neighbours
 
 MOST_SECONDS = 15.0
@@ -69,7 +71,10 @@ _UNDEFINED = re.compile(r"Rule '(\w+)' used but not defined \(in rule (\w+)\)")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledGrammar:
-    """A grammar for the engine: rules, lexemes, the `ignored` kinds, and the texts of `literals`."""
+    """A grammar for the engine: rules, lexemes, the `ignored` kinds, and the texts of `literals`.
+
+    The lexer never reads the terminals `lost` of its rules, as others take all their texts.
+    """
 
     grammar: Grammar
     dfa: Dfa
@@ -78,6 +83,7 @@ class CompiledGrammar:
     indenter: Indenter | None = None
     layout: Layout | None = None
     parser: LalrTables | None = None
+    lost: tuple[str, ...] = ()
 
 
 def compiled(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
@@ -111,7 +117,32 @@ def compiler() -> BoundedProcess:
     with suppress(OSError, RuntimeError):
         cache_folder().mkdir(parents=True, exist_ok=True)
         writable = (str(cache_folder()),)
-    return BoundedProcess(compile_files, Bounds(MOST_SECONDS, writable=writable))
+    return BoundedProcess(answer, Bounds(MOST_SECONDS, writable=writable))
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """A question for the terminals of a grammar that match the beginning of a text."""
+
+    files: GrammarFiles
+    start: str
+    text: str
+
+
+def answer(question: tuple[GrammarFiles, str, str] | _Alike) -> object:
+    """The answer of the process that compiles grammars."""
+    if not isinstance(question, _Alike):
+        return compile_files(question)
+    terminals, _, _ = _compiled_by_lark(question.files, question.start)
+    return frozenset(one.name for one in terminals if re.match(one.pattern.to_regexp(), question.text))
+
+
+def terminals_of(files: GrammarFiles, start: str, text: str) -> frozenset[str]:
+    """The terminals in *files* that match *text* or its beginning; none if that takes too long."""
+    try:
+        return cast("frozenset[str]", compiler().ask(_Alike(files, start, text)))
+    except (BoundExceededError, GrammarError):
+        return frozenset()
 
 
 def compile_files(question: tuple[GrammarFiles, str, str]) -> CompiledGrammar:
@@ -135,6 +166,7 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
     indenter = indenter_of(files, defined, needed)
     of_layout = frozenset[str]()
     if indenter is not None:
+        terminals, ignored = _with_comments(terminals, ignored, indenter, start, files)
         terminals = with_line_ends(terminals, ignored, indenter, files)
         of_layout = frozenset((indenter.newline, indenter.indent, indenter.dedent))
     _check_declared(rules, defined | of_layout, files)
@@ -144,16 +176,21 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
         modes = lexer_modes(rules, start, terminals, ignored, lookalikes, files)
         if len(modes.terminals) > 1:
             return _compiled_modes(modes, rules, terminals, ignored, after, start, files)
+        (tried,) = modes.terminals  # rules that no file reaches may have others
+        terminals = [one for one in terminals if one.name in tried]
     dfa = compiled_lexemes(terminals, ignored, after, files).expand()
     kinds = {dfa.kinds[kind] for kind in dfa.accepts if kind >= 0} - ignored
-    sides = _usable(_sides(rules), frozenset(map(terminal_of, kinds)) | of_layout)
-    grammar = _grammar(sides, start, indenter, files)
+    lexed = frozenset(map(terminal_of, kinds)) | of_layout
+    sides = _sides(rules)
+    lost = tuple(sorted(_reached(start, sides) - lexed - sides.keys()))
+    _check_sentences(sides, start, lexed, lost, files)
+    grammar = _grammar(_usable(sides, lexed), start, indenter, files)
     literals = _literals(terminals)
     if indenter is not None:
         layout = layout_of(dfa, ignored, files)
-        return CompiledGrammar(grammar, dfa, ignored, literals, indenter, layout)
+        return CompiledGrammar(grammar, dfa, ignored, literals, indenter, layout, lost=lost)
     check_neighbours(grammar, dfa, ignored, files)
-    return CompiledGrammar(grammar, dfa, ignored, literals)
+    return CompiledGrammar(grammar, dfa, ignored, literals, lost=lost)
 
 
 def _after(
@@ -211,8 +248,31 @@ def _compiled_modes(
     return CompiledGrammar(grammar, dfa, hidden, _literals(terminals), parser=parser)
 
 
+def _with_comments(
+    terminals: list[TerminalDef],
+    ignored: frozenset[str],
+    indenter: Indenter,
+    start: str,
+    files: GrammarFiles,
+) -> tuple[list[TerminalDef], frozenset[str]]:
+    """*terminals* and *ignored* ones, with the comments that only the terminal of line ends has.
+
+    Such a comment ends at a line end, so it makes no difference if it is ignored.
+    """
+    definitions = {str(name): tree for name, (tree, _) in _loaded(files).term_defs if tree is not None}
+    line_end = definitions.pop(indenter.newline, None)
+    inside = [*line_end.iter_subtrees()] if isinstance(line_end, Tree) else []
+    parts = {name for name, tree in definitions.items() if tree in inside}
+    if parts <= ignored:
+        return terminals, ignored
+    kept, _, _ = _compiled_by_lark(files, start, parts)
+    known = ignored.union(terminal.name for terminal in terminals)
+    added = [one for one in kept if one.name in parts - known and is_comment(one)]
+    return [*terminals, *added], ignored.union(one.name for one in added)
+
+
 def _compiled_by_lark(
-    files: GrammarFiles, start: str
+    files: GrammarFiles, start: str, kept: Collection[str] = ()
 ) -> tuple[list[TerminalDef], list[Rule], frozenset[str]]:
     """The terminals, the rules, and the names of ignored terminals that Lark's loader makes of *files*."""
     loaded = _loaded(files)
@@ -222,7 +282,7 @@ def _compiled_by_lark(
         )
     _check_size(loaded, files)
     try:
-        terminals, rules, ignored = loaded.compile([start], set())
+        terminals, rules, ignored = loaded.compile([start], set(kept))
     except LarkError as error:
         raise GrammarError(f"Cannot use {files.name}: {_first_line(error)}") from error
     except (AssertionError, RecursionError) as error:
@@ -293,10 +353,38 @@ def _sides(rules: Iterable[Rule]) -> dict[str, list[Side]]:
     return sides
 
 
+def _reached(start: str, sides: Mapping[str, list[Side]]) -> set[str]:
+    """The symbols of the rules that *start* leads to."""
+    reached, waiting = {start}, [start]
+    while waiting:
+        fresh = {one for side in sides.get(waiting.pop(), ()) for one in side} - reached
+        reached |= fresh
+        waiting += fresh
+    return reached
+
+
 def _usable(sides: Mapping[str, list[Side]], lexed: frozenset[str]) -> dict[str, list[Side]]:
     """*sides* without those that need a terminal missing in *lexed*."""
     known = lexed.union(sides)
     return {name: [side for side in own if known.issuperset(side)] for name, own in sides.items()}
+
+
+def _check_sentences(
+    sides: Mapping[str, list[Side]],
+    start: str,
+    lexed: frozenset[str],
+    lost: Sequence[str],
+    files: GrammarFiles,
+) -> None:
+    """Refuse a grammar that derives no text because the lexer never reads the terminals *lost*."""
+    is_derived = start in derived(sides, lambda one: one not in sides)
+    if not lost or not is_derived or start in derived(_usable(sides, lexed), lexed.__contains__):
+        return
+    raise GrammarError(
+        f"The rule {start} ({files.location(start)}) derives no text: the lexer reads all texts of "
+        f"{lost[0]} ({files.location(lost[0])}) as another terminal. Give {lost[0]} a higher priority, or "
+        f'use the contextual lexer, with the comment // lexer = "{CONTEXTUAL}".'
+    )
 
 
 def _grammar(
@@ -364,10 +452,34 @@ def check_neighbours(grammar: Grammar, dfa: Dfa, ignored: frozenset[str], files:
             if all(apart) or (not any(apart) and (left, right) not in forced):
                 continue  # terminals that are never adjacent start nothing
             first, second = without_mode(one), without_mode(other)
+            whole = _going_on(dfa, own, hidden) if hidden else None
             raise GrammarError(
                 f"{second} ({files.location(second)}) may follow {first} ({files.location(first)}), but "
-                f"would be read as a part of it; %ignore white space, or let {first} end with a delimiter."
+                + (
+                    f"would be read as a part of {whole} ({files.location(whole)}), which may start like "
+                    f"{first} and goes on after it; let the two start differently."
+                    if whole is not None
+                    else f"would be read as a part of it; %ignore white space, or let {first} end with a "
+                    f"delimiter."
+                )
             )
+
+
+def _going_on(dfa: Dfa, own: int, hidden: Collection[int]) -> str | None:
+    """A terminal that may start like the kind *own*, and has ignored text inside; else None.
+
+    *hidden* are the ignored kinds.
+    """
+    begins = [*dfa.starts.values()]
+    ignored = sum(1 << kind for kind in hidden)
+    rows = [dfa.rows[begin] for begin in begins]
+    skipped = [byte for byte in range(256) if any(dfa.live[row[byte]] & ignored for row in rows)]
+    inside = (state for state, live in enumerate(dfa.live) if live >> own & 1 and state not in begins)
+    for state, byte in product(inside, skipped):
+        live = dfa.live[dfa.rows[state][byte]]
+        if live and not live & (ignored | 1 << own):
+            return without_mode(dfa.kinds[live.bit_length() - 1])
+    return None
 
 
 def _forced_pairs(grammar: Grammar) -> frozenset[tuple[int, int]]:

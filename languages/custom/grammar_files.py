@@ -5,8 +5,10 @@ They are read as text and never run. Lark's loader gets them from memory, so tha
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -62,6 +64,22 @@ class GrammarFiles:
             f'Cannot use the lexer "{named[1]}" ({self.name}, line {line}): only "{BASIC}" and '
             f'"{CONTEXTUAL}" divide a text in one way. Name one of them.'
         )
+
+    def listed(self, name: str) -> tuple[str, ...] | None:
+        """The texts that a comment lists for the group *name*, as in `// heredoc = ["EOF"]`; else None.
+
+        Raises:
+            GrammarError: the comment has no such list.
+        """
+        found = re.search(rf"^[ \t]*//[ \t]*{re.escape(name)}[ \t]*=(.*)$", self.text, re.MULTILINE)
+        if found is None:
+            return None
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            texts = ast.literal_eval(found[1].strip())
+            if isinstance(texts, list) and texts and all(isinstance(text, str) and text for text in texts):
+                return tuple(dict.fromkeys(texts))
+        line = self.text.count("\n", 0, found.start()) + 1
+        raise GrammarError(f'{self.name}, line {line}: {name} has to be a list of texts, such as ["EOF"].')
 
     def load(self, base: object, path: str) -> tuple[Any, str]:
         """The text for an import of *path* from the folder *base*, for Lark's loader.

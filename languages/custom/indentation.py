@@ -39,6 +39,7 @@ _ATTRIBUTE = re.compile(
     re.MULTILINE,
 )
 _SAMPLE = "* x"
+_REST_OF_LINE = "".join(map(chr, range(0x20, 0x7F))) + "\té"
 _FORM_FEED = 0x0C
 _JOINED_LINE = "\\\n"
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
@@ -145,6 +146,18 @@ def with_line_ends(
             )
     line_end = TerminalDef(LINE_END, PatternRE("\\r?\\n"), newline.priority)
     return [*(terminal for terminal in terminals if terminal is not newline), line_end]
+
+
+def is_comment(terminal: TerminalDef) -> bool:
+    """True if *terminal* is a sign, or two, with the rest of its line."""
+    pattern = re.compile(terminal.pattern.to_regexp())
+    signs = (chr(sign) * times for sign in range(0x21, 0x7F) for times in (1, 2))
+    return any(
+        (found := pattern.match(f"{sign}{_REST_OF_LINE}\n")) is not None
+        and found.group() == f"{sign}{_REST_OF_LINE}"
+        and pattern.fullmatch(sign)
+        for sign in signs
+    )
 
 
 class BracketModes(ModeStack):

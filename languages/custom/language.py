@@ -139,6 +139,12 @@ class LarkLanguage(Language):
         parser = self.compiled.parser
         return OpenModes() if parser is None else AnyMode(parser.number_of_modes)
 
+    def refused_place(self, text: bytes, cursor: int) -> str | None:
+        """As in `Language`, with the terminals that the grammar expects there."""
+        from fimlsp.languages.custom.trial import place_in  # which tries languages of this class
+
+        return place_in(self, text, cursor)
+
 
 @lru_cache(32)
 def _policy(language: LarkLanguage) -> EditorPolicy:

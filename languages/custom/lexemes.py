@@ -44,10 +44,11 @@ MOST_SECONDS = 12
 """Processor time for the automaton."""
 
 _MOST_STEPS = 200_000
-_VERSION = "leftmost first 3"
+_VERSION = "leftmost first 4"
 
 
 _SHOWN = "'"
+_NAMED = re.compile(r"\(\?P=(\w+)\)")
 IN_MODE = "@"
 """The mark before the mode of a terminal that is read in several modes."""
 
@@ -96,7 +97,7 @@ class Lookalikes:
         self._in_order = ordered(terminals)
         self.number = {terminal.name: place for place, terminal in enumerate(self._in_order)}
         self._program = Program(_MOST_STEPS)
-        compiler = PatternCompiler(self._program)
+        compiler = PatternCompiler(self._program, files.listed, are_parts=True)
         self._starts: list[int] = []
         self._ends: list[int] = []
         for place, terminal in enumerate(self._in_order):
@@ -191,9 +192,11 @@ def compiled_lexemes(
     _check_widths(terminals, files)
     in_order = ordered(terminals)
     described = [(t.name, t.priority, t.pattern.to_regexp(), type(t.pattern).__name__) for t in in_order]
-    content = repr(
-        (_VERSION, lark_version, sys.version_info[:2], described, sorted(ignored), sorted(after.items()))
-    )
+    listed = {
+        name: files.listed(name) for one in in_order for name in _NAMED.findall(one.pattern.to_regexp())
+    }
+    parts = (described, sorted(ignored), sorted(after.items()), listed)
+    content = repr((_VERSION, lark_version, sys.version_info[:2], parts))
     key = hashlib.sha256(content.encode()).hexdigest()
     return cached(key, lambda: _build(in_order, ignored, after, files))
 
@@ -228,7 +231,7 @@ def _build(
     shown = [f"{one.name}{_SHOWN}" for one in terminals if one.name in ignored and one.name in embedded]
     kinds = (*(one.name for one in terminals), *shown, REJECTED)
     program = Program(_MOST_STEPS)
-    compiler = PatternCompiler(program)
+    compiler = PatternCompiler(program, files.listed, are_parts=True)
     starts: list[int] = []
     watched: dict[int, list[tuple[int, int, int]]] = {}
     for terminal in terminals:
@@ -264,7 +267,7 @@ def _started(compiler: PatternCompiler, terminal: TerminalDef, target: int, file
         return compiler.compiled(pattern.to_regexp(), target)
     except PatternError as error:
         raise GrammarError(
-            f"The terminal {terminal.name} ({files.location(terminal.name)}) {error}; write it without that."
+            f"The terminal {terminal.name} ({files.location(terminal.name)}) {error}; {error.remedy}."
         ) from error
     except ProgramTooLargeError as error:
         raise GrammarError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -16,12 +16,14 @@ from fimlsp.lexing.automata.leftmost_first import (
     Again,
     Ahead,
     Behind,
+    Bytes,
     Done,
     LookBehind,
     Program,
     ProgramTooLargeError,
     Split,
 )
+from fimlsp.lexing.automata.overlaps import first_bytes
 from fimlsp.lexing.automata.regex import Range, ascending
 
 if sys.version_info >= (3, 11):
@@ -48,26 +50,45 @@ _WORD = [(sre.CATEGORY, sre.CATEGORY_WORD)]
 _ANYTHING: tuple[Range, ...] = ((0, _LAST),)
 _LINE_FEED = ord("\n")
 _UNSUPPORTED = {
-    sre.GROUPREF: "refers back to a group",
     sre.GROUPREF_EXISTS: "depends on a group",
     getattr(sre, "ATOMIC_GROUP", None): "has an atomic group",
     getattr(sre, "POSSESSIVE_REPEAT", None): "has a possessive repetition",
 }
 _MOST_COPIES = 2_000
+_MOST_TEXTS = 64
+"""Texts of a group to which an expression refers back."""
+_MOST_STEPS_OF_GROUP = 20_000
 _ALPHABETS = re.ASCII | re.UNICODE
 
 
 class PatternError(ValueError):
-    """An expression that no automaton can decide; the message is a predicate, such as 'refers back to …'."""
+    """An expression that no automaton can decide; the message is a predicate: 'depends on a group'."""
+
+    def __init__(self, message: str, remedy: str = "write it without that") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+Listed = Callable[[str], tuple[str, ...] | None]
+"""The texts to which a named group is restricted; None if it is not."""
 
 
 class PatternCompiler:
-    """Compiles expressions into *program*."""
+    """Compiles expressions into *program*.
 
-    def __init__(self, program: Program) -> None:
+    A reference back to a group is a choice: the rest of the expression is compiled once for each text of the
+    group. If these have no end, *listed* restricts them. In expressions that are parts of a larger one,
+    where numbers of groups differ, only names of groups refer back.
+    """
+
+    def __init__(self, program: Program, listed: Listed = lambda _: None, *, are_parts: bool = False) -> None:
         self._program = program
+        self._listed = listed
+        self._are_parts = are_parts
         self._flags = 0
         self._in_look_around = False
+        self._referenced: dict[int, str] = {}
+        self._bound: dict[int, str] = {}
 
     def compiled(self, pattern: str, target: int) -> int:
         """The first step of *pattern*, after which the program continues at *target*.
@@ -81,17 +102,111 @@ class PatternCompiler:
         except (re.error, OverflowError, RecursionError) as error:
             raise PatternError(f"cannot be read by Python ({error})") from error
         self._flags = parsed.state.flags
+        names = {number: name for name, number in parsed.state.groupdict.items()}
+        self._referenced = {number: names.get(number, "") for number in _references(parsed)}
+        if self._are_parts and "" in self._referenced.values():
+            raise PatternError(
+                "refers back to a group by its number, which Lark counts over all terminals",
+                "name the group: (?P<NAME>…) and (?P=NAME)",
+            )
         return self._sequence(parsed, target)
 
     def literal(self, text: str, *, any_case: bool, target: int) -> int:
         """The first step of *text*, taken literally."""
         self._flags = re.UNICODE | (re.IGNORECASE if any_case else 0)
-        return self._sequence([(sre.LITERAL, ord(character)) for character in text], target)
+        return self._sequence(_literals(text), target)
 
     def _sequence(self, items: Items, target: int) -> int:
-        for code, operand in reversed(list(items)):
+        listed = list(items)
+        for at, (code, operand) in enumerate(listed):
+            if code is sre.SUBPATTERN and operand[0] in self._referenced:
+                target = self._repeated_later(operand, listed[at + 1 :], target)
+                listed = listed[:at]
+                break
+        for code, operand in reversed(listed):
             target = self._item(code, operand, target)
         return target
+
+    def _repeated_later(self, group: Operand, rest: Items, target: int) -> int:
+        """The *group* and the *rest* of its sequence, which refers back to it: a choice of its texts."""
+        number, *_, body = group
+        texts = self._texts([(sre.SUBPATTERN, group)])
+        restricted = texts is None
+        if texts is None:
+            texts = self._listed_texts(self._referenced[number], body)
+        ways: list[int] = []
+        for text in texts:
+            outside = self._bound
+            self._bound = {**outside, number: text}
+            follows = self._sequence(rest, target)
+            self._bound = outside
+            if restricted and first_bytes(self._program, follows) & self._bytes_of(body):
+                raise PatternError(
+                    "refers back to a group whose texts may go on with what follows it",
+                    "let a delimiter follow the group",
+                )
+            ways.append(self._sequence(_literals(text), follows))
+        return self._program.choice(ways)
+
+    def _listed_texts(self, name: str, body: Operand) -> list[str]:
+        """The texts to which the group *name* is restricted, so that a longer one is tried first."""
+        listed = self._listed(name) if name else None
+        if listed is None:
+            how = f'list the usual ones in a comment, such as // {name or "NAME"} = ["EOF", "EOT"]'
+            raise PatternError(
+                "refers back to a group that has texts without end",
+                how if name else f"name the group, (?P<NAME>…) and (?P=NAME), and {how}",
+            )
+        own = sre_compile.compile(sre_parse.SubPattern(body.state, list(body)), self._flags)
+        for text in listed:
+            found = own.match(text)
+            if found is None or found.group() != text:
+                raise PatternError(
+                    f"has a group {name} that does not match the listed {text!r}", "list others"
+                )
+        return sorted(listed, key=len, reverse=True)
+
+    def _bytes_of(self, body: Items) -> int:
+        """The bytes that texts of *body* may have, as a bit set."""
+        program = Program(_MOST_STEPS_OF_GROUP)
+        compiler = PatternCompiler(program)
+        compiler._flags = self._flags
+        compiler._sequence(body, program.add(Done()))
+        return sum({1 << byte for step in program.steps if isinstance(step, Bytes) for byte in step.table})
+
+    def _texts(self, items: Items) -> list[str] | None:
+        """The texts that *items* match, in the order in which a matcher tries them; None if they are many."""
+        found = [""]
+        for code, operand in items:
+            own = self._texts_of(code, operand)
+            if own is None or len(found) * len(own) > _MOST_TEXTS:
+                return None
+            found = [one + other for one in found for other in own]
+        return found
+
+    def _texts_of(self, code: Operand, operand: Operand) -> list[str] | None:
+        if code in (sre.LITERAL, sre.IN):
+            ranges = self._characters(code, operand)
+            if sum(last - first + 1 for first, last in ranges) > _MOST_TEXTS:
+                return None
+            return [chr(point) for first, last in ranges for point in range(first, last + 1)]
+        if code is sre.BRANCH:
+            ways = [self._texts(branch) for branch in operand[1]]
+            return None if None in ways else [text for way in ways for text in way or ()]
+        if code is sre.SUBPATTERN and not (operand[1] or operand[2]):
+            return self._texts(operand[3])
+        if code in (sre.MAX_REPEAT, sre.MIN_REPEAT) and operand[1] <= _MOST_TEXTS:
+            least, most, body = operand
+            found = [""]
+            for count in range(int(most), 0, -1):
+                more = self._texts(body)
+                if more is None or len(more) * len(found) > _MOST_TEXTS:
+                    return None
+                longer = [one + other for one in more for other in found]
+                stop = [] if count <= least else [""]
+                found = [*longer, *stop] if code is sre.MAX_REPEAT else [*stop, *longer]
+            return found
+        return None
 
     def _item(self, code: Operand, operand: Operand, target: int) -> int:
         if code in _UNSUPPORTED:
@@ -111,6 +226,10 @@ class PatternCompiler:
             return look(body, code is sre.ASSERT_NOT, target)
         if code is sre.AT:
             return self._position(operand, target)
+        if code is sre.GROUPREF:
+            if operand not in self._bound:
+                raise PatternError("refers back to a group of another branch or repetition")
+            return self._sequence(_literals(self._bound[operand]), target)
         if code is sre.FAILURE:
             return self._program.choice(())
         raise PatternError(f"uses {str(code).lower()}")
@@ -205,6 +324,21 @@ class PatternCompiler:
     def _characters(self, code: Operand, operand: Operand) -> tuple[Range, ...]:
         key = tuple(map(_hashable, operand)) if code is sre.IN else operand
         return _characters(code, key, self._flags & (re.IGNORECASE | re.DOTALL | re.ASCII | re.UNICODE))
+
+
+def _literals(text: str) -> Items:
+    return [(sre.LITERAL, ord(character)) for character in text]
+
+
+def _references(items: Operand) -> Iterator[int]:
+    """The groups that *items* refer back to."""
+    waiting: list[Operand] = [items]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tuple) and one and one[0] is sre.GROUPREF:
+            yield one[1]
+        elif isinstance(one, (tuple, list)) or hasattr(one, "data"):
+            waiting += list(one)
 
 
 def _hashable(item: Operand) -> Operand:

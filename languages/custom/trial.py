@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from fimlsp.languages.custom.compiling import terminals_of
 from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL
 from fimlsp.languages.custom.language import LarkLanguage
-from fimlsp.languages.custom.lexemes import without_mode
+from fimlsp.languages.custom.lexemes import REJECTED, without_mode
+from fimlsp.lexing.automata.dfa import DEAD
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.verification import Refusal, first_refusal
@@ -15,6 +19,8 @@ MOST_SHOWN = 12
 """Terminals that a refusal names."""
 
 _LONGEST_SHOWN = 20
+_LONGEST_TRIED = 200
+_LINE_FEED = ord("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +31,35 @@ class Trial:
         refusal: the place, with the expected terminals; literals are as in a text.
         found: the text there; empty at the end.
         other_lexer: the lexer that reads the whole text, if the one in force does not.
+        lexeme: the text that the lexer takes there, with its terminal, if it might be an expected one.
+        lost: terminals of the rules that the lexer never reads, as others take all their texts.
     """
 
     refusal: Refusal
     found: str
     other_lexer: str | None = None
+    lexeme: tuple[str, str] | None = None
+    lost: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         _, line, column, _, expected = self.refusal
         found = repr(self.found) if self.found else "its end"
-        shown = ", ".join(expected[:MOST_SHOWN]) or "nothing"
-        more = f" and {len(expected) - MOST_SHOWN} more" if len(expected) > MOST_SHOWN else ""
-        text = f"line {line}, column {column}: refused at {found}; expected {shown}{more}."
-        if self.other_lexer is None:
-            return text
-        return (
-            f"{text} The {self.other_lexer} lexer reads all of it: write // lexer = "
-            f'"{self.other_lexer}" into the grammar.'
+        place = (
+            f"line {line}, column {column}: refused at {found}; expected {_listed(expected) or 'nothing'}."
         )
+        return "".join((place, *self._reasons()))
+
+    def _reasons(self) -> Iterator[str]:
+        if self.lexeme is not None:
+            yield " The lexer reads {!r} as {}.".format(*self.lexeme)
+        other = self.other_lexer
+        if other is not None:
+            yield f' The {other} lexer reads all of it: write // lexer = "{other}" into the grammar.'
+            return
+        if self.lost:
+            yield f" The lexer never reads {_listed(self.lost)}, as other terminals take all their texts."
+        if self.lexeme or self.lost:
+            yield " Give the terminals that are meant a higher priority, or texts of their own."
 
 
 def refusal(language: LarkLanguage, text: bytes) -> Trial | None:
@@ -52,19 +69,101 @@ def refusal(language: LarkLanguage, text: bytes) -> Trial | None:
         GrammarError: the grammar cannot be used.
     """
     found = first_refusal(Engine(language), text)
-    if found is None:
+    return None if found is None else described(language, text, found)
+
+
+def place_in(language: LarkLanguage, text: bytes, cursor: int) -> str | None:
+    """The place that makes *text* wrong whatever stands at *cursor*; None if it is at the cursor itself.
+
+    It tries no other lexer, which may have to be compiled.
+    """
+    engine, left = Engine(language), text[:cursor]
+    found = first_refusal(engine, left)
+    if found is not None and found.offset < cursor:
+        trial = Trial(_in_words(language, found), _shown(left[found.offset :]), lost=language.compiled.lost)
+        return f"{language.files.name} reads the file no further than {trial}"
+    starts = [cursor, *(at + 1 for at in range(cursor, len(text)) if text[at] == _LINE_FEED)]
+    if _ends_a_text(engine, text[cursor:]):
         return None
+    last = bisect_left(starts, True, key=lambda at: _ends_a_text(engine, text[at:])) - 1
+    line = text.count(b"\n", 0, starts[last]) + 1
+    return f"{language.files.name} refuses line {line} with what follows it"
+
+
+def _ends_a_text(engine: Engine, right: bytes) -> bool:
+    """True if some valid text ends with *right*."""
+    return engine.document(right).middle_at_bytes(0, 0, relax=False).start is not None
+
+
+def described(language: LarkLanguage, text: bytes, found: Refusal) -> Trial:
+    """The refusal of *text* by *language* at the place *found*, with the remedies that are known."""
+    names = {without_mode(name) for name in found.expected}
+    lexeme = _lexeme_at(language, text, found.offset)
+    if lexeme is not None and not _takes_place(language, text, lexeme, names):
+        lexeme = None
+    return Trial(
+        _in_words(language, found),
+        _shown(text[found.offset :]),
+        _other_lexer(language, text),
+        lexeme and (_shown(text[slice(*lexeme[:2])]), lexeme[2]),
+        language.compiled.lost,
+    )
+
+
+def _in_words(language: LarkLanguage, found: Refusal) -> Refusal:
+    """*found* with literals as in a text."""
     literals = language.compiled.literals
-    names = sorted({without_mode(name) for name in found.expected})
-    expected = tuple(sorted(repr(literals[name]) if name in literals else name for name in names))
+    names = {without_mode(name) for name in found.expected}
+    return found._replace(expected=tuple(sorted(repr(literals[n]) if n in literals else n for n in names)))
+
+
+def _takes_place(
+    language: LarkLanguage, text: bytes, lexeme: tuple[int, int, str], expected: set[str]
+) -> bool:
+    """True if one of the *expected* terminals could begin in *text* where *lexeme* does."""
+    begin, _, name = lexeme
+    if name in expected:
+        return False
+    following = text[begin : begin + _LONGEST_TRIED].decode("utf-8", "replace")
+    alike = terminals_of(language.files, language.start, following)
+    return not alike.isdisjoint(expected)
+
+
+def _other_lexer(language: LarkLanguage, text: bytes) -> str | None:
+    """The lexer that reads all of *text*, if the one of *language* does not."""
     other = replace(language, lexer=BASIC if language.reader == CONTEXTUAL else CONTEXTUAL)
     try:
         differs = other.is_contextual != language.is_contextual
-        reads = differs and first_refusal(Engine(other), text) is None
+        return other.lexer if differs and first_refusal(Engine(other), text) is None else None
     except GrammarError:
-        reads = False
-    place = found._replace(expected=expected)
-    return Trial(place, _shown(text[found.offset :]), other.lexer if reads else None)
+        return None
+
+
+def _lexeme_at(language: LarkLanguage, text: bytes, offset: int) -> tuple[int, int, str] | None:
+    """The span of the lexeme of *text* with the byte at *offset*, and its terminal; None if there is none."""
+    spec = language.lexical_spec()
+    dfa, modes, begin = spec.dfa, spec.start, 0
+    while True:
+        state, end, kind = dfa.starts[modes.mode], begin, -1
+        for at in range(begin, len(text)):
+            state = dfa.rows[state][text[at]]
+            if state == DEAD:
+                break
+            if dfa.accepts[state] >= 0:
+                end, kind = at + 1, dfa.accepts[state]
+        if kind < 0 or (name := dfa.kinds[kind]) == REJECTED:
+            return None
+        if end > offset:
+            return None if name in spec.unseen else (begin, end, without_mode(name))
+        following = modes if name in spec.unseen else modes.after(name)
+        if following is None:
+            return None
+        modes, begin = following, end
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    return ", ".join(names[:MOST_SHOWN]) + more
 
 
 def _shown(rest: bytes) -> str:

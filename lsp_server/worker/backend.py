@@ -40,6 +40,7 @@ from fimlsp.models.remote.address import is_address
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.quotient.engine import Constraint, Document, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
+from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
@@ -431,7 +432,8 @@ class Backend:
         start, data = constraint.start, document.data
         unread = entry.grammar.exceeded_limit(data) if constraint.relaxed or start is None else None
         if start is None:
-            return Completion(reason=unread or cannot_connect(request.limits), final=True)
+            place = refused_place(entry.grammar, data, request.offset)
+            return Completion(reason=unread or place or cannot_connect(request.limits), final=True)
         left, right = data[: request.offset], data[request.offset :]
         above, below = self.documents.other_cells(request.document)
         others = self._other_file_context(model, request, entry, above)
@@ -585,6 +587,15 @@ def decode_settings(
         least_total=least_total,
         preference=preference,
     )
+
+
+def refused_place(language: Language, text: bytes, cursor: int) -> str | None:
+    """The place beside *cursor* that *language* refuses, if it is found in good time."""
+    try:
+        with interruptible(time_limit(SELECTION_S)):
+            return language.refused_place(text, cursor)
+    except Interrupted:
+        return None
 
 
 def cannot_connect(limits: Limits) -> str:

@@ -225,6 +225,15 @@ class Language(ABC):
         del text
         return None
 
+    def refused_place(self, text: bytes, cursor: int) -> str | None:
+        """The place that keeps every text at *cursor* from making *text* valid, in words for a user.
+
+        None if neither side of the cursor is to blame alone, or if the language names no places. It reads
+        both sides, the right one several times.
+        """
+        del text, cursor
+        return None
+
     def finer(self, beginning: bytes) -> Language:
         """A language of the same lexemes whose grammar excludes more of the texts that the check refuses.
 

@@ -9,7 +9,9 @@ automaton does not decide alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -27,8 +29,8 @@ from fimlsp.quotient.masks.vocabulary import BoolMask, Vocabulary
 
 _SPACE = b" "
 _NONE = -1
-_FEW = 48
-"""Up to this many texts are read one by one rather than in arrays."""
+_FEW = 300
+"""Up to this many texts are read one by one, as the array of each step costs as much as so many."""
 
 
 class AutomatonArrays:
@@ -240,6 +242,18 @@ def first_in_line(suffixes: Suffixes, lexer: LexerState) -> Iterator[FirstInLine
         yield FirstInLine(symbols, after.lexer, numbers[chosen], rests[chosen])
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """Items to be read from one state on, in parts: the items, their rests and their nodes."""
+
+    parts: list[tuple[Ints, Ints, Ints]]
+    n_items: int = 0
+
+
+def _number_of_items(waiting: tuple[LexerState, _Waiting]) -> int:
+    return waiting[1].n_items
+
+
 class _SuffixReader:
     """Reads all suffixes but those that are first in a line that begins at the start.
 
@@ -259,22 +273,24 @@ class _SuffixReader:
         for first_ones in first_in_line(suffixes, start):
             is_read[first_ones.numbers] = False
         everything = np.flatnonzero(is_read).astype(np.int32)
-        self._waiting: dict[LexerState, list[tuple[Ints, Ints, Ints]]] = {}
+        self._moves: dict[tuple[Symbol, ...], dict[int, int]] = {}
+        self._waiting: dict[LexerState, _Waiting] = {}
         self._wait(start, everything, everything, np.zeros_like(everything))
         while self._waiting:
             checkpoint()
-            lexer = max(self._waiting, key=self._n_waiting)
-            parts = self._waiting.pop(lexer)
-            items, rests, nodes = (np.concatenate(column) for column in zip(*parts, strict=True))
+            lexer, waiting = max(self._waiting.items(), key=_number_of_items)
+            del self._waiting[lexer]
+            items, rests, nodes = (np.concatenate(column) for column in zip(*waiting.parts, strict=True))
             self._read(lexer, items, rests, nodes)
-
-    def _n_waiting(self, lexer: LexerState) -> int:
-        return sum(len(items) for items, _, _ in self._waiting[lexer])
 
     def _wait(self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints) -> None:
         """Queue *items* whose *rests* are to be read from *lexer* on, after the symbols of *nodes*."""
         if len(items):
-            self._waiting.setdefault(lexer, []).append((items, rests, nodes))
+            waiting = self._waiting.get(lexer)
+            if waiting is None:
+                waiting = self._waiting[lexer] = _Waiting([])
+            waiting.parts.append((items, rests, nodes))
+            waiting.n_items += len(items)
 
     def _read(self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints) -> None:
         """Read one lexeme of each of *rests*."""
@@ -319,9 +335,14 @@ class _SuffixReader:
         """The nodes to which *symbols* lead from *nodes*."""
         if not symbols or not len(nodes):
             return nodes
-        different, inverse = np.unique(nodes, return_inverse=True)
-        moved = np.array([self.groups.node(node, symbols) for node in different.tolist()], np.int32)
-        return moved[inverse]
+        known = self._moves.setdefault(tuple(symbols), {})
+        moved = np.zeros(int(nodes.max()) + 1, np.int32)
+        for node in np.flatnonzero(np.bincount(nodes)).tolist():
+            target = known.get(node)
+            if target is None:
+                target = known[node] = self.groups.node(node, symbols)
+            moved[node] = target
+        return moved[nodes]
 
     def _end(self, lexer: LexerState, first: FirstLexemes, items: Ints, rests: Ints, nodes: Ints) -> None:
         """Group those that end inside a lexeme, or at its start."""
@@ -348,18 +369,25 @@ class _SuffixReader:
     def _inside(self, lexer: LexerState, state: int, kind: int, since: int) -> LexerState:
         """The state within a lexeme started in *lexer*; *since* numbers the bytes since its last end."""
         text = self._suffixes.texts[since]
-        if lexer.margin is not None and kind == self._lexical.space:
-            return lexer._replace(state=state, accepted=kind, margin=lexer.margin.after(text))
-        return lexer._replace(state=state, accepted=kind, leftover=text)
+        lexical, _, modes, indents, _, _, margin, run, word, counted = lexer
+        if margin is not None and kind == self._lexical.space:
+            return lexer._replace(state=state, accepted=kind, margin=margin.after(text))
+        return LexerState(lexical, state, modes, indents, kind, text, margin, run, word, counted)
 
     def _continue(
         self, lexer: LexerState, first: FirstLexemes, items: Ints, rests: Ints, nodes: Ints
     ) -> None:
         """Queue those with more than one lexeme, to be read after the first."""
-        suffixes, kinds, ends = self._suffixes, first.kinds[rests], first.ends[rests]
+        if not len(items):
+            return
+        kinds = first.kinds[rests]
+        order = np.argsort(kinds, kind="stable")
+        kinds, items, rests, nodes = kinds[order], items[order], rests[order], nodes[order]
+        suffixes, ends = self._suffixes, first.ends[rests]
         left = suffixes.after[suffixes.start[rests] + ends]
-        for kind in set(kinds.tolist()):
-            chosen = kinds == kind
+        edges = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), len(kinds)]
+        for begin, end in pairwise(edges):
+            chosen, kind = slice(begin, end), int(kinds[begin])
             if kind == self._lexical.space and lexer.margin is not None:
                 self._indent(lexer, items[chosen], rests[chosen], left[chosen], nodes[chosen], ends[chosen])
                 continue

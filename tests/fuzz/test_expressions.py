@@ -23,6 +23,7 @@ DECLARED = Declaration({NUMBER: "number", TEXT: "text"}, SIGNS).tokens.lexicon
 # expressions that are made at run time, by module and beginning: the values of their variables
 SAMPLES = {
     "datasets/languages/own_grammar.py": {"f'[": {"line_ends": NEWLINE.to_regexp()}},
+    "languages/custom/compiling.py": {"one": {"one": SimpleNamespace(pattern=NEWLINE)}},
     "languages/custom/grammar_files.py": {"f'^": {"name": "start"}},
     "languages/custom/indentation.py": {
         "newline": {"newline": SimpleNamespace(pattern=NEWLINE)},

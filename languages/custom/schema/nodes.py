@@ -91,7 +91,17 @@ _JOINED: Mapping[str, Callable[[Node, Node], Node]] = {
 """For each keyword the value that means the same as two values of it."""
 
 _KNOWN = frozenset(
-    (*_JOINED, "properties", "additionalProperties", "items", "prefixItems", "const", "anyOf", "oneOf")
+    (
+        *_JOINED,
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "items",
+        "prefixItems",
+        "const",
+        "anyOf",
+        "oneOf",
+    )
 )
 
 
@@ -204,7 +214,7 @@ class Nodes:
         for name, of in other.items():
             result[name] = self._both(name, result[name], of, path) if name in result else of
         for mine, yours in ((one, other), (other, one)):
-            beyond = yours.get("properties", {}).keys() - mine.get("properties", {}).keys()
+            beyond = _names(yours) - _names(mine)
             if beyond and mine.get("additionalProperties", True) is not True:
                 fault = f"joins additionalProperties with {min(beyond)} of another schema"
                 raise refused(path, fault, "Write one schema.")
@@ -227,18 +237,25 @@ class Nodes:
             return one
         if name in _JOINED:
             return _JOINED[name](one, other)
-        if name == "properties":
-            return self._properties(one, other, path)
+        if name in ("properties", "patternProperties"):
+            return self._properties(name, one, other, path)
         raise refused(path, f"joins two schemas that both have {name}", "Write them in one schema.")
 
-    def _properties(self, one: Conditions, other: Conditions, path: str) -> Conditions:
+    def _properties(self, keyword: str, one: Conditions, other: Conditions, path: str) -> Conditions:
         result = dict(one)
         for name, node in other.items():
-            mine = result.get(name, True)
-            if isinstance(mine, bool) or isinstance(node, bool):
-                result[name] = node if mine is True else mine if node is True else False
+            both = [result.get(name, True), node]
+            result[name] = self.together(both, f"{path}/{keyword}/{_escaped(name)}")
+        return result
+
+    def together(self, nodes: Iterable[Node], path: str) -> Node:
+        """A node whose instances are those of all *nodes*, as the one at *path*."""
+        result: Node = True
+        for node in nodes:
+            if isinstance(result, bool) or isinstance(node, bool):
+                result = node if result is True else result if node is True else False
             else:
-                result[name] = self._pair(mine, node, f"{path}/properties/{_escaped(name)}")
+                result = self._pair(result, node, path)
         return result
 
     def _pair(self, one: Conditions, other: Conditions, path: str) -> Conditions:
@@ -299,7 +316,7 @@ class Nodes:
                 both = name in mine and name in other.get("required", [])
                 differ = both and self.are_apart(mine[name], yours[name])
             else:
-                differ = other.get("additionalProperties") is False
+                differ = other.get("additionalProperties") is False and "patternProperties" not in other
             if differ:
                 return True
         return False
@@ -341,6 +358,11 @@ def _restricting(node: Conditions) -> list[str]:
     return [name for name in node if name not in _REMARKS and not name.startswith("x-")]
 
 
+def _names(conditions: Conditions) -> set[str]:
+    """The properties that *conditions* name, and the patterns of others."""
+    return {*conditions.get("properties", {}), *conditions.get("patternProperties", {})}
+
+
 def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
@@ -370,16 +392,17 @@ def _are_schemas(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_schema, value))
 
 
+def _is_object_of_schemas(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_schema, value.values()))
+
+
 _FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), (_is_count, "a number from 0 on")),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_is_number, "a number")),
     **dict.fromkeys(("pattern", "format", "$ref"), (lambda value: isinstance(value, str), "a text")),
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), (_are_schemas, "a list of schemas")),
     **dict.fromkeys(("items", "additionalProperties"), (_is_schema, "a schema")),
-    "properties": (
-        lambda value: isinstance(value, dict) and all(map(_is_schema, value.values())),
-        "an object of schemas",
-    ),
+    **dict.fromkeys(("properties", "patternProperties"), (_is_object_of_schemas, "an object of schemas")),
     "required": (_are_texts, "a list of texts"),
     "type": (_is_type, f"one of {', '.join(TYPES)}, or a list of them"),
     "enum": (lambda value: isinstance(value, list), "a list"),

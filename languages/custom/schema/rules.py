@@ -173,18 +173,14 @@ class SchemaRules:
 
     def objects(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
         """The objects with the properties of *conditions* in their order, and others after them."""
-        properties: dict[str, Node] = conditions.get("properties", {})
-        others: Node = conditions.get("additionalProperties", True)
         required: list[str] = conditions.get("required", [])
-        named = {**properties, **{name: others for name in required if name not in properties}}
-        keys = {name: ("literal", name) for name in named}
-        key = self._texts(path, *([USUAL] if keys else [ANY]), but=keys.values())
-        other = (key, ":", self._symbol(others))
-        more = self._rule(f"{symbol}.others", [(), (f"{symbol}.others", ",", *other)])
-        first: list[Side] = [(), (*other, more)]
+        named, others = self._members(conditions, path)
+        other = self._rule(f"{symbol}.other", [(key, ":", self._symbol(node)) for key, node in others])
+        more = self._rule(f"{symbol}.others", [(), (f"{symbol}.others", ",", other)])
+        first: list[Side] = [(), (other, more)]
         rest: list[Side] = [(more,)]
         for number, (name, node) in reversed([*enumerate(named.items())]):
-            own = (self._texts(path, keys[name]), ":", self._symbol(node))
+            own = (self._texts(path, ("literal", name)), ":", self._symbol(node))
             after = self._rule(f"{symbol}.after.{number}", rest)
             without = self._rule(f"{symbol}.from.{number}", first)
             rest = [(",", *own, after)]
@@ -193,6 +189,33 @@ class SchemaRules:
                 rest.append((after,))
                 first.append((without,))
         return [("{", self._rule(f"{symbol}.inside", first), "}")]
+
+    def _members(self, conditions: Conditions, path: str) -> tuple[dict[str, Node], list[tuple[str, Node]]]:
+        """The nodes of the named properties; and of all others, each with the symbol of its names."""
+        properties: dict[str, Node] = conditions.get("properties", {})
+        patterns: dict[str, Node] = conditions.get("patternProperties", {})
+        rest: Node = conditions.get("additionalProperties", True)
+        keys: dict[Condition, str] = {
+            ("literal", name): name for name in (*properties, *conditions.get("required", []))
+        }
+        of_pattern: dict[Condition, Node] = {("pattern", one): node for one, node in patterns.items()}
+        if not patterns:
+            key = self._texts(path, *([USUAL] if keys else [ANY]), but=keys)
+            return {name: properties.get(name, rest) for name in keys.values()}, [(key, rest)]
+        named: dict[str, Node] = dict.fromkeys(keys.values())
+        others: list[tuple[str, Node]] = []
+        for met in sorted(self.texts.combinations((*keys, *of_pattern), path), key=sorted):
+            place = f"{path}/patternProperties"
+            nodes = [node for one, node in of_pattern.items() if one in met]
+            names = [keys[one] for one in met if one in keys]
+            nodes += [properties[name] for name in names if name in properties]
+            node = self._nodes.together(nodes, place) if nodes else rest
+            if names:
+                named[names[0]] = node
+            else:
+                key = self._texts(path, USUAL, *met, but={*keys, *of_pattern} - met)
+                others.append((key, node))
+        return named, others
 
     def arrays(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
         """The arrays with the number and the kinds of values of *conditions*."""

@@ -7,7 +7,7 @@ kind wherever it stands, and a place allows some of the kinds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -27,7 +27,7 @@ from fimlsp.languages.custom.schema.spelling import (
 from fimlsp.lexing.automata.dfa import CompactDfa
 from fimlsp.lexing.automata.leftmost_first import Accept, Bytes, ProgramTooLargeError
 from fimlsp.lexing.automata.regex import Regex, choice, one_of, sequence, some
-from fimlsp.lexing.automata.whole_texts import whole_texts
+from fimlsp.lexing.automata.whole_texts import WholeTexts, whole_texts
 from fimlsp.lexing.nesting import CODE
 
 MOST_LENGTH = 1_000
@@ -140,8 +140,18 @@ class SchemaTexts:
         names = {frozenset((self._number(("written", sign), "#"),)): sign for sign in SIGNS}
         for name, regex in () if compact else _SPACES:
             names[frozenset((self._number(("space", regex), "#"),))] = name
+        whole = self._whole(names)
+        kinds = _Halves([*whole.matching])
+        for (matching, but), symbol in self._demands.items():
+            fits = (matching <= of and but.isdisjoint(of) for of in whole.matching.values())
+            self._check(0)
+            kinds.rules[symbol] = kinds.sides([*accumulate(fits, initial=0)], 0, len(whole.matching))
+        return whole.dfa, kinds.rules
+
+    def _whole(self, names: Mapping[frozenset[int], str]) -> WholeTexts:
+        """The automaton of all conditions; *names* has the kinds of texts that are no strings."""
         later = self._program.text(self._program.choice(self._found))[0]
-        whole = whole_texts(
+        return whole_texts(
             self._program,
             [*self._starts, self._program.add(Bytes({QUOTE: later}))],
             CODE,
@@ -150,12 +160,14 @@ class SchemaTexts:
             boundary=self._boundary,
             merges=False,
         )
-        kinds = _Halves([*whole.matching])
-        for (matching, but), symbol in self._demands.items():
-            fits = (matching <= of and but.isdisjoint(of) for of in whole.matching.values())
-            self._check(0)
-            kinds.rules[symbol] = kinds.sides([*accumulate(fits, initial=0)], 0, len(whole.matching))
-        return whole.dfa, kinds.rules
+
+    def combinations(self, conditions: Iterable[Condition], path: str) -> set[frozenset[Condition]]:
+        """The sets of *conditions* that a string in usual spelling can meet while it meets no others."""
+        alone = SchemaTexts(self._check)
+        usual = alone._number(USUAL, path)
+        numbers = {alone._number(one, path): one for one in conditions}
+        met = (of for of in alone._whole({}).matching.values() if usual in of)
+        return {frozenset(numbers[number] for number in of & numbers.keys()) for of in met}
 
 
 _PLAIN: Mapping[str, Callable[..., Regex]] = {

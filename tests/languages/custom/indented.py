@@ -17,10 +17,14 @@ COMMENTED = (
     "A: /a+/\nCOMMENT: /#[^\\n]*/\n_NL: ( /\\r?\\n[\\t ]*/ | COMMENT )+\n"
     "WS: /[ \\t]+/\n%ignore WS\n%ignore COMMENT\n"
 )
+WITHIN_LINE_ENDS = COMMENTED.replace("%ignore COMMENT\n", "")
 GRAMMARS = {
     "tree": "start: (_NL | tree)*\ntree: A _NL [_INDENT tree+ _DEDENT]\n" + USUAL + DECLARED,
     "headers": 'start: item*\nitem: A _NL | A ":" (A _NL | _NL _INDENT item+ _DEDENT)\n'
     + COMMENTED
+    + DECLARED,
+    "comments": "start: (_NL | item)*\nitem: A _NL | A _NL _INDENT item+ _DEDENT\n"
+    + WITHIN_LINE_ENDS
     + DECLARED,
     "brackets": 'start: item*\nitem: value _NL | A ":" _NL _INDENT item+ _DEDENT\n'
     'value: A | A "(" value* ")"\n' + USUAL + DECLARED,
@@ -64,7 +68,7 @@ def random_indented(rng: random.Random) -> str:
         f"other: A A A _NL | {' | '.join(others)}",
         f"block: _NL _INDENT {rng.choice(('item', 'other', '(item | other)'))}+ _DEDENT",
     ]
-    return "\n".join(lines) + "\n" + rng.choice((USUAL, COMMENTED)) + DECLARED
+    return "\n".join(lines) + "\n" + rng.choice((USUAL, COMMENTED, WITHIN_LINE_ENDS)) + DECLARED
 
 
 def endless(rng: random.Random, *, most_symbols: int = 3) -> Iterator[Tally]:

@@ -95,8 +95,8 @@ REFUSED = [
         "line 1: NL_type has to be a text",
     ),
     (
-        "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\nA: /a/\nREMARK: /#[^\\n]*/\n"
-        "_NL: (/\\r?\\n[\\t ]*/ | REMARK)+\n%ignore / +/\n",
+        "start: item*\nitem: A _NL [_INDENT item+ _DEDENT]\nA: /a/\n\n"
+        "_NL: (/\\r?\\n[\\t ]*/ | /#[^\\n]*/)+\n%ignore / +/\n",
         "The terminal _NL (bad.lark, line 5) matches '#* x' before a line end",
     ),
 ]

@@ -61,6 +61,23 @@ SCHEMAS = {
         "minItems": 1,
     },
     "closed tuple": {"type": "array", "prefixItems": [True, {"const": 1}], "items": False},
+    "pattern properties": {
+        "type": "object",
+        "properties": {"a": {"minimum": 0}, "b": True},
+        "patternProperties": {"^a": {"type": "integer"}, "[ab]$": {"maximum": 2}},
+        "additionalProperties": {"type": "string"},
+    },
+    "only pattern properties": {
+        "patternProperties": {"e": True, "^.$": {"type": ["integer", "null"]}, "c": False},
+        "additionalProperties": False,
+        "required": ["a"],
+    },
+    "pattern properties together": {
+        "allOf": [
+            {"patternProperties": {"^a": {"type": "integer"}}, "required": ["a"]},
+            {"patternProperties": {"^a": {"minimum": 1}, "e$": {"maximum": 100}}, "type": "object"},
+        ],
+    },
     "items": {"type": "array", "items": {"enum": ["a", "b", 1, None]}, "minItems": 2, "maxItems": 3},
     "no items": {"type": "array", "maxItems": 0},
     "enum": {"enum": ["a", 1, 2.5, None, True, [1, {"a": "b"}], {"a": 1, "b": []}]},

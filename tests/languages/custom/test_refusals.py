@@ -28,8 +28,16 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
         (f"start: A\nA: /{'(' * 3_000}a{')' * 3_000}/\n", "terminal A (bad.lark, line 2) nests too deeply"),
         ("start: A\n\nA: /(?<!b)a/\n", "terminal A (bad.lark, line 3) looks at the text before it"),
         ("start: A\nA: /a(?=b)/\n", "terminal A (bad.lark, line 2) looks at the text after its end"),
-        ("start: A\nA: /(a)\\1/\n", "terminal A (bad.lark, line 2) refers back to a group"),
+        ("start: A\nA: /(a)\\1/\n", "terminal A (bad.lark, line 2) refers back to a group by its number"),
         ("start: A A\nA: /a+/\n", "A (bad.lark, line 2) may follow A (bad.lark, line 2), but would be read"),
+        (
+            'start: A A | B\nA: /[^ ]+/\nB.2: /"[^"]*"/\n%ignore " "\n',
+            "would be read as a part of B (bad.lark, line 3), which may start like A and goes on after it",
+        ),
+        (
+            'start: WORD "=" NAME\nWORD: /[a-z]+/\nNAME.-1: /[a-z]+/\n',
+            "the lexer reads all texts of NAME (bad.lark, line 3) as another terminal. Give NAME a higher",
+        ),
         ('start: A B\nA: "a"\n%declare B\n', "start (bad.lark, line 1) needs B, which is only declared"),
         ("start: start\n", "rule start (bad.lark, line 1) derives no text"),
         ("start:\n", "derives no text, or only the empty one"),

@@ -10,6 +10,14 @@ from fimlsp.lsp_server.command_line.cli import command_line
 LIST = 'start: "list" NAME ("," NAME)* ";"\nNAME: /[a-z]+/\n%ignore /[ \\n]+/\n'
 REST = "start: (NAME REST NL)+\nNAME: /[a-z]+/\nREST: /:[^\\n]*/\nNL: /\\n/\n"
 NAMES = 'start: KEY "=" NAME\nKEY: /[a-z]+/\nNAME: /[a-z]+/i\n%ignore " "\n'
+AMBIGUOUS = "x: a | b\na: WORD\nb: WORD\n"
+UNREACHED = """// lexer = "contextual"
+start: "c" LATER
+u: v FIRST | FIRST
+v: u
+FIRST: /a/
+LATER.-1: /[ab]+/
+"""
 
 CASES = [
     # a grammar, a text, and the refusal
@@ -18,15 +26,29 @@ CASES = [
     (LIST, "list a, 1", "line 1, column 9: refused at '1'; expected NAME."),
     (LIST, "list a", "line 1, column 7: refused at its end; expected ',', ';'."),
     (LIST, "list é", "line 1, column 6: refused at 'é'; expected NAME."),
+    (
+        AMBIGUOUS + 'start: x "=" ANY\nWORD: /[a-z]+/\nANY.-1: /[a-z0-9]+;/\n',
+        "a=b;",
+        "line 1, column 3: refused at 'b;'; expected ANY. The lexer reads 'b' as WORD. Give the terminals "
+        "that are meant a higher priority, or texts of their own.",
+    ),
+    (
+        AMBIGUOUS + 'start: x | "=" NAME\nWORD: /[a-z]+/\nNAME.-1: /[a-z]+/\n',
+        "=b",
+        "line 1, column 1: refused at '=b'; expected WORD. The lexer never reads NAME, as other terminals "
+        "take all their texts. Give the terminals that are meant a higher priority, or texts of their own.",
+    ),
     (REST, "a: x\nb:\n", None),
     (REST, "a\n", "line 1, column 2: refused at '\\n'; expected REST."),
     (
         NAMES,
         "a = a",
-        "line 1, column 5: refused at 'a'; expected NAME. The contextual lexer reads all of it: "
+        "line 1, column 5: refused at 'a'; expected NAME. The lexer reads 'a' as KEY. The contextual lexer "
+        "reads all of it: "
         'write // lexer = "contextual" into the grammar.',
     ),
     ('// lexer = "contextual"\n' + NAMES, "a = a", None),
+    (UNREACHED, "cab", None),
     ('// lexer = "contextual"\n' + NAMES, "a a", "line 1, column 3: refused at 'a'; expected '='."),
 ]
 

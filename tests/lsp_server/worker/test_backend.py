@@ -341,6 +341,24 @@ def test_a_grammar_that_cannot_be_used_is_the_reason():
     assert not backend.prepare()
 
 
+PAIRS = 'start: (KEY "=" NAME ";")*\nKEY: /[a-z]+/\nNAME: /[A-Z]+/i\n%ignore /[ \\n]+/\n'
+REFUSED_TEXTS = [
+    # a text with the cursor after four bytes, and the reason for no suggestion
+    (b"a=b= ;", "own.lark reads the file no further than line 1, column 4: refused at '='; expected ';'."),
+    (b"\na = 1;", "own.lark refuses line 2 with what follows it"),
+    (b"a = b;\nb = 1;", "own.lark refuses line 2 with what follows it"),
+    (b"a = b;\nb = ;\na = a;\n", "own.lark refuses line 2 with what follows it"),
+    (b"a = 1;\nb = c;\n", "own.lark refuses line 1 with what follows it"),
+]
+
+
+@pytest.mark.parametrize(("data", "reason"), REFUSED_TEXTS)
+def test_the_place_that_a_grammar_refuses_is_the_reason(data, reason):
+    language = LarkLanguage(GrammarFiles((("own.lark", PAIRS),)), lexer="contextual")
+    said, _ = asked_in(data, 600_000, language=language)
+    assert said.reason == reason
+
+
 def served(*, keeps_read_part, is_alive):
     """The reading ahead of a network elsewhere."""
     return ReadingAhead(

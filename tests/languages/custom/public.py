@@ -1,0 +1,162 @@
+"""Public grammars, run as their authors do: `python -m tests.languages.custom.public FOLDER [NAME...]`.
+
+FOLDER holds the packages of `GRAMMARS`, unpacked, each from `pip download --no-deps PACKAGE`. Nothing of them
+is run. Each grammar reads ordinary text of its language (`public_texts.txt`) that Lark accepts, with the
+lexer and the parser of its author. The result is one of `OUTCOMES`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from lark import Lark
+from lark.exceptions import LarkError
+from lark.indenter import PythonIndenter
+from rich.console import Console
+from rich.table import Table
+
+from fimlsp.languages.custom import load_grammar
+from fimlsp.languages.custom.trial import refusal
+from fimlsp.quotient.grammar.cfg import GrammarError
+
+TEXTS = Path(__file__).parent / "public_texts.txt"
+READS, REFUSES, REMEDY, SILENT, TRACEBACK = OUTCOMES = (
+    "reads",
+    "grammar refused with a reason",
+    "text refused with a remedy",
+    "text refused silently",
+    "traceback",
+)
+HEREDOCS = '// heredoc = ["EOF"]\n// heredoc_trim = ["EOT"]\n'
+REMEDIES = ("higher priority", "write // lexer")
+
+
+@dataclass(frozen=True)
+class Public:
+    """A public grammar: its `path` among unpacked packages, its start, and the lexer of its author.
+
+    `added` are comments that take the place of a program of its author.
+    """
+
+    path: str
+    start: str = "start"
+    lexer: str = "contextual"
+    added: str = ""
+
+
+GRAMMARS = {
+    "markers": Public("poetry/core/version/grammars/markers.lark"),
+    "pep508": Public("poetry/core/version/grammars/pep508.lark"),
+    "ldl": Public("pylogics/parsers/ldl.lark"),
+    "ltl": Public("pylogics/parsers/ltl.lark"),
+    "pl": Public("pylogics/parsers/pl.lark"),
+    "pltl": Public("pylogics/parsers/pltl.lark"),
+    "prover9": Public("syncode/parsers/grammars/prover9.lark"),
+    "java": Public("syncode/parsers/grammars/java.lark"),
+    "go": Public("syncode/parsers/grammars/go.lark"),
+    "c": Public("syncode/parsers/grammars/c.lark"),
+    "sql": Public("syncode/parsers/grammars/sql.lark"),
+    "syncode-json": Public("syncode/parsers/grammars/json.lark"),
+    "calc": Public("syncode/parsers/grammars/calc.lark"),
+    "syncode-python": Public("syncode/parsers/grammars/python.lark"),
+    "invariants": Public("syncode/parsers/grammars/invariants.lark"),
+    "python": Public("lark/grammars/python.lark", "file_input"),
+    "lark": Public("lark/grammars/lark.lark"),
+    "sparql": Public("larql/sparql.lark", lexer="dynamic"),
+    "graphql-sdl": Public("tartiflette/language/parsers/lark/graphql_sdl_grammar.lark", "document"),
+    "openscad": Public("openscad_lalr_parser/grammar.lark"),
+    "cel": Public("celpy/cel.lark", "expr"),
+    "optimade": Public("optimade/grammar/v1.2.0.lark", "filter", "dynamic"),
+    "pddl-domain": Public("pddl/parser/grammar.lark", "domain"),
+    "pddl-problem": Public("pddl/parser/grammar.lark", "problem"),
+    "tptp": Public("tptp_lark_parser/resources/TPTP.lark", "tptp_file"),
+    "beancount": Public("beancount_parser/grammar/beancount.lark"),
+    "dotmotif": Public("dotmotif/parsers/v2/grammar.lark", lexer="dynamic"),
+    "sqlpp": Public("lark_sqlpp/sqlpp.lark", lexer="dynamic"),
+    "lammps": Public("lammps_ast/grammar/lammps_grammar_20240829.lark"),
+    "hcl2": Public("python_hcl2/hcl2/hcl2.lark", added=HEREDOCS),
+    "hcl2-4": Public("python-hcl2-4.0.0/hcl2/hcl2.lark", added=HEREDOCS),
+    "gdscript": Public("gdtoolkit/parser/gdscript.lark"),
+    "gdscript-comments": Public("gdtoolkit/parser/comments.lark"),
+    "mapfile": Public("mappyfile/mapfile.lark"),
+    "dbml": Public("lark_dbml/dbml.lark"),
+    "vyper": Public("vyper/ast/grammar.lark", "module"),
+    "latex": Public("sympy/parsing/latex/lark/grammar/latex.lark", "latex_string", "dynamic"),
+    "rfc3987": Public("rfc3987_syntax/syntax_rfc3987.lark", "iri", "dynamic"),
+    "iec": Public("blark/iec.lark", "iec_source", "dynamic"),
+}
+
+
+class NewLineIndenter(PythonIndenter):
+    """As in grammars whose line ends are called _NL."""
+
+    NL_type = "_NL"
+
+
+def accepts(file: Path, of: Public, text: str) -> str | None:
+    """The reason for which Lark refuses *text*, read as the author does; None if it accepts it."""
+    options: dict[str, object] = {"parser": "earley" if of.lexer == "dynamic" else "lalr", "start": of.start}
+    grammar = file.read_text()
+    if "_INDENT" in grammar:
+        options["postlex"] = NewLineIndenter() if "_NL:" in grammar else PythonIndenter()
+    if "\\p{" in grammar:
+        options["regex"] = True
+    try:
+        Lark.open(str(file), **options).parse(text)
+    except (LarkError, ImportError) as error:
+        return " ".join(str(error).split())[:200]
+    return None
+
+
+def outcome(file: Path, of: Public, text: str) -> tuple[str, str]:
+    """The best outcome of the two lexers for *text*, and the lexer or the reason."""
+    found: list[tuple[str, str]] = []
+    for lexer in ("contextual", "basic"):
+        try:
+            grammar = of.added + file.read_text()
+            language = (
+                load_grammar(text=grammar, start=of.start, lexer=lexer)
+                if of.added
+                else load_grammar(file, of.start, lexer=lexer)
+            )
+            place = refusal(language, text.encode())
+        except GrammarError as error:
+            found.append((REFUSES, str(error)))
+        except Exception as error:
+            found.append((TRACEBACK, repr(error)))
+        else:
+            said = str(place)
+            is_helped = any(remedy in said for remedy in REMEDIES)
+            found.append((READS, lexer) if place is None else (REMEDY if is_helped else SILENT, said))
+    kinds = [kind for kind, _ in found]
+    order = (TRACEBACK, READS, REMEDY, SILENT, REFUSES)
+    return found[kinds.index(next(kind for kind in order if kind in kinds))]
+
+
+def main() -> None:
+    """Print the outcome of each grammar, and how many there are of each."""
+    folder, *names = sys.argv[1:]
+    parts = TEXTS.read_text().split("=== ")[1:]
+    texts = dict(part.split("\n", 1) for part in parts)
+    table, counts = Table("grammar", "outcome", "lexer or reason"), Counter[str]()
+    for name in names or GRAMMARS:
+        of = GRAMMARS[name]
+        file = next((path for path in sorted(Path(folder).rglob(of.path))), None)
+        if file is None:
+            table.add_row(name, "not found", of.path)
+            continue
+        text = texts[name]
+        wrong = accepts(file, of, text) and accepts(file, of, text := text.rstrip("\n"))
+        kind, said = ("no text of its language", wrong) if wrong else outcome(file, of, text)
+        counts[kind] += 1
+        table.add_row(name, kind, said)
+    console = Console(width=150)
+    console.print(table)
+    console.print(dict(counts))
+
+
+if __name__ == "__main__":
+    main()
