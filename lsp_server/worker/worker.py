@@ -346,8 +346,7 @@ class Worker:
         if self._inbox.is_cancelled(request.id):
             return Completion(reason="cancelled")
         try:
-            should_stop = self._watched(partial(self._inbox.is_cancelled, request.id))
-            completion = self._backend.complete(request, should_stop)
+            completion = self._backend.complete(request, self._watched(self._end_of(request)))
         except (OutOfMemoryError, ServerError):
             raise
         except Exception as error:
@@ -355,6 +354,13 @@ class Worker:
         if completion.texts:
             self._served_well = True
         return completion
+
+    def _end_of(self, request: Complete) -> ShouldStop:
+        """True as soon as *request* is cancelled, or any other message waits while nobody waits for it."""
+        inbox, id = self._inbox, request.id
+        if request.is_unhurried:
+            return lambda: inbox.has_message() or inbox.is_cancelled(id)
+        return lambda: inbox.is_cancelled(id)
 
     def _send(self, report: Report) -> None:
         self._sink.write(pickle.dumps(report))

@@ -22,7 +22,7 @@ from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.completions import has_tokenizer, open_completions
 from fimlsp.models.remote.errors import RefusedError, ServerError, invalid_answer
 from fimlsp.models.remote.http_client import ANSWER_S, HttpClient
-from fimlsp.models.remote.llama_server import open_llama_server
+from fimlsp.models.remote.llama_model import open_llama_server
 from fimlsp.models.remote.look_ahead import RemoteModel
 from fimlsp.models.remote.ollama import open_ollama
 from fimlsp.models.remote.text_completions import open_texts
