@@ -8,7 +8,7 @@ from fimlsp.models.gguf_export import export_gguf  # noqa: E402 - needs xllamacp
 from fimlsp.models.remote.model_file import ModelFile  # noqa: E402 - needs xllamacpp
 
 from ..llama_cpp import SILENT  # noqa: E402 - needs xllamacpp
-from .random_models import MODELS  # noqa: E402 - needs xllamacpp
+from .random_models import LARGE, MODELS  # noqa: E402 - needs xllamacpp
 
 KEY = "open sesame"
 
@@ -24,7 +24,7 @@ def gguf(tmp_path_factory):
             if name == "bundled":
                 export_gguf("bundled", made[name])
             else:
-                MODELS[name](made[name])
+                (MODELS | LARGE)[name](made[name])
         return made[name]
 
     return file
