@@ -12,6 +12,7 @@ from .random_models import MODELS
 TEXT = "def f(x):\n\treturn 'é ▁' <fim_prefix> <|left|>\n\n"
 
 
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("name", [*MODELS, "bundled"])
 def test_tokens_and_markers_are_those_that_llama_cpp_has(name, gguf, served):
     file, server = load_model(str(gguf(name))), load_model(served(name))
