@@ -38,7 +38,8 @@ LATE = 1.25
 """An answer at the time limit, with the work after it, is in time."""
 
 CONTEXT, SLOTS = 4096, 2
-Ask = Callable[[bytes, bytes], None]
+Ask = Callable[[bytes, bytes], bool]
+"""Requests a text between two others; true if some of it came."""
 
 
 def serve(path: Path) -> xllamacpp.Server:
@@ -63,10 +64,12 @@ def ours(address: str, seconds: float) -> Ask:
     model, engine = load_model(address), Engine(python())
     settings = DecodeSettings(tokens=TOKENS, seconds=seconds)
 
-    def ask(left: bytes, right: bytes) -> None:
-        middle = engine.document(left + right).middle(len(left), len(left), relax=True)
-        if middle.start is not None:
-            complete_many(model, left, right, middle.start, settings, lambda: False)
+    def ask(left: bytes, right: bytes) -> bool:
+        start = engine.document(left + right).middle(len(left), len(left), relax=True).start
+        if start is None:
+            return True
+        middle = complete_many(model, left, right, start, settings, lambda: False)[0]
+        return middle.stop_at_start is not None  # the first token was in time
 
     return ask
 
@@ -74,7 +77,7 @@ def ours(address: str, seconds: float) -> Ask:
 def as_llama_vim(address: str, seconds: float) -> Ask:
     """The requests of llama.vim, without chunks of other files; half of *seconds* for each part."""
 
-    def ask(left: bytes, right: bytes) -> None:
+    def ask(left: bytes, right: bytes) -> bool:
         above, _, line = left.decode().rpartition("\n")
         rest = right.decode().split("\n")[: SUFFIX_LINES + 1]
         body = {
@@ -115,8 +118,8 @@ def measure(path: Path, way: Callable[[str, float], Ask], n: int, seconds: float
     first = read_so_far(address)
     for left, right in keys(n):
         before, started = read_so_far(address), time.monotonic()
-        ask(left, right)
-        in_time += time.monotonic() - started <= seconds * LATE
+        has_text = ask(left, right)
+        in_time += has_text and time.monotonic() - started <= seconds * LATE
         read.append(read_so_far(address) - before)
     total = read_so_far(address) - first
     return str(total), str(round(median(read))), f"{100 * in_time / n:.0f} %"
