@@ -241,12 +241,13 @@ class Backend:
         return self._model
 
     def load(self, load: Load, report: Callable[[str, int], None]) -> str:
-        """Load a model; returns its short name.
+        """Load a model; returns its short name. One of a server replaces another model only if it works.
 
         Raises:
             fimlsp.models.errors.ModelError: It cannot be used; the message has a remedy.
         """
-        self._model = self._ahead = None
+        if load.model is None or not is_address(load.model):
+            self._model = self._ahead = None
         try:
             report("loading the Python grammar", 0)
             self.documents.engine(Python())

@@ -102,12 +102,10 @@ def _opened(
 
 
 def is_ready(address: str, key_variable: str | None) -> bool:
-    """True if a model server answers at *address*."""
+    """True if a model server answers at *address*, and has the model that is named, or only one."""
     try:
         with closing(_client(Address.parse(address), key_variable)) as client:
-            client.ask("/v1/models")
-    except RefusedError as error:
-        return error.status == NOT_FOUND
+            _listed(client)
     except ModelError:
         return False
     return True

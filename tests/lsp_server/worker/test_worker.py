@@ -182,6 +182,13 @@ def test_a_server_is_not_waited_for_when_another_model_is_wanted(monkeypatch):
     assert inbox.next(0) is None
 
 
+def test_the_bundled_model_stays_loaded_while_a_server_fails_again_and_again():
+    load, instead = Load(SERVER), f"no {SERVER}. {INSTEAD}"
+    told, loaded = reports([SERVER], load, load, load)
+    assert told == 3 * [Ready("bundled", instead)]
+    assert loaded == [Load()]
+
+
 INSTEAD = "Until then the bundled model is used."
 LOADS = [
     ((), Load(), [Ready("bundled")]),
