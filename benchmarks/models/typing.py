@@ -1,8 +1,8 @@
 """Counts the tokens that a key costs a llama-server: `python -m benchmarks.models.typing`.
 
 Lines of a module of the standard library are typed where they were taken out, with a request after every key.
-The requests are ours, and those of llama.vim as its source shows them (`autoload/llama.vim`): 256 lines
-before the cursor's, 64 after it, and the beginning of the line, sent to `/infill`. Each gets a new server
+The requests are ours, and those of llama.vim as its source shows them (`autoload/llama.vim`). These have 256
+lines before the cursor's, 64 after it, and the beginning of the line, for `/infill`. Each gets a new server
 with the same model of random weights in the order of Qwen2.5-Coder. The tokens are those of its metrics.
 """
 
@@ -15,6 +15,8 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from urllib.request import Request, urlopen
@@ -59,9 +61,9 @@ def read_so_far(address: str) -> int:
     return int(float(dict(lines)["llamacpp:prompt_tokens_total"]))
 
 
-def ours(address: str, seconds: float) -> Ask:
+def ours(address: str, seconds: float, prompt_tokens: int) -> Ask:
     """Our requests, with the constraint, for at most *seconds* each."""
-    model, engine = load_model(address), Engine(python())
+    model, engine = replace(load_model(address), prompt_tokens=prompt_tokens), Engine(python())
     settings = DecodeSettings(tokens=TOKENS, seconds=seconds)
 
     def ask(left: bytes, right: bytes) -> bool:
@@ -94,10 +96,9 @@ def as_llama_vim(address: str, seconds: float) -> Ask:
             "t_max_prompt_ms": int(500 * seconds),
             "t_max_predict_ms": int(500 * seconds),
         }
-        request = Request(
-            f"{address}/infill", json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        urlopen(request).read()
+        headers = {"Content-Type": "application/json"}
+        with urlopen(Request(f"{address}/infill", json.dumps(body).encode(), headers)) as answer:
+            return bool(json.load(answer)["tokens_predicted"])
 
     return ask
 
@@ -129,7 +130,8 @@ def measure(path: Path, way: Callable[[str, float], Ask], n: int, seconds: float
 @click.option("--keys", "n", default=200, show_default=True)
 @click.option("--size", type=click.Choice([*SIZES]), default="tiny", show_default=True)
 @click.option("--seconds", default=2.0, show_default=True, help="The time limit of a request.")
-def main(n: int, size: str, seconds: float) -> None:
+@click.option("--prompt-tokens", default=2048, show_default=True, help="Of our prompts, at most.")
+def main(n: int, size: str, seconds: float, prompt_tokens: int) -> None:
     """Measure, and print."""
     table = Table(
         f"{n} keys, {size}", "tokens read", "median of a key", f"answers in {seconds:g} s", box=None
@@ -137,7 +139,8 @@ def main(n: int, size: str, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "random.gguf"
         write_random(path, SIZES[size])
-        for name, way in (("ours", ours), ("as llama.vim", as_llama_vim)):
+        ways = {"ours": partial(ours, prompt_tokens=prompt_tokens), "as llama.vim": as_llama_vim}
+        for name, way in ways.items():
             table.add_row(name, *measure(path, way, n, seconds))
     Console(width=None if sys.stdout.isatty() else 110).print(table)
 

@@ -1,8 +1,7 @@
 """The description of a model in its GGUF file, for the llama.cpp that runs it.
 
-That may be a server on this machine as well: it reports the path of its file. The header has more than the
-server reports: the exact tokenizer, the bytes of all tokens, and the wishes and the estimate of models of our
-own.
+That may be a server on this machine as well: it reports the path of its file. The header has the exact
+tokenizer and the bytes of all tokens. It also has the wishes and the estimate of models of our own.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.loop import LONGER_LISTS
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
+from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.quotient.engine import Engine
 
 from .random_models import GEMMA_SIZE
@@ -30,7 +31,7 @@ def model(request, gguf, served):
 def test_what_is_written_connects_without_a_list_of_all(model, cursor, monkeypatch):
     assert len(model.network.token_bytes) == GEMMA_SIZE
     server, listed, sizes = model.network.server, [], []
-    more_after, ask = server.more_after, server._client.ask
+    more_after, ask = server.more_after, HttpClient.ask
 
     def recorded(text, most):
         listed.append(most)
@@ -42,7 +43,7 @@ def test_what_is_written_connects_without_a_list_of_all(model, cursor, monkeypat
         return answer
 
     monkeypatch.setattr(server, "more_after", recorded)
-    monkeypatch.setattr(server._client, "ask", measured)
+    monkeypatch.setattr(HttpClient, "ask", measured)
     left, right = map(str.encode, cursor.split("<|>"))
     start = Engine(python()).document(left + right).middle(len(left), len(left)).start
     (middle,) = complete_many(model, left, right, start, DecodeSettings(tokens=6), lambda: False)
