@@ -128,10 +128,10 @@ def _table(*columns: str) -> Table:
 def pull(name: str | None, revision: str | None, no_weights: bool) -> None:
     """Fetch the model NAME from the hub, so that it can be used offline.
 
-    Without NAME, three sizes that fit this machine are listed, with their cost. NAME is a name in `fimlsp models list`, or a hub repository such as bigcode/starcoder2-3b. A GGUF file in
-    a repository is owner/repository/file.gguf or owner/repository:Q4_K_M. From a repository, only the
-    safetensors weights, the configuration and the tokenizer are fetched. An interrupted download is resumed
-    by the same command.
+    Without NAME, three sizes that fit this machine are listed, with their cost. NAME is a name in `fimlsp
+    models list`, or a hub repository such as bigcode/starcoder2-3b. A GGUF file in a repository is
+    owner/repository/file.gguf or owner/repository:Q4_K_M. From a repository, only the safetensors weights,
+    the configuration and the tokenizer are fetched. An interrupted download is resumed by the same command.
     """
     from fimlsp.models.errors import ModelError
 

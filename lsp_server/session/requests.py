@@ -97,9 +97,7 @@ class _Running:
     def is_equal(self, other: Complete) -> bool:
         """True if *other* gets the same answer."""
         mine = self.request
-        same = replace(
-            other, id=mine.id, requested_at=mine.requested_at, is_unhurried=mine.is_unhurried
-        )
+        same = replace(other, id=mine.id, requested_at=mine.requested_at, is_unhurried=mine.is_unhurried)
         return same == mine
 
     def call_later(self, seconds: float, callback: Callable[..., None], *arguments: object) -> None:

@@ -6,7 +6,6 @@ The worker process and the command line use it. Slow imports and tables wait unt
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
-    from fimlsp.models.protocols import Preference
     from fimlsp.quotient.language.editor_policy import EditorPolicy, ExpectedTexts
 
 log = logging.getLogger(__name__)
@@ -440,7 +438,21 @@ class Backend:
         others = self._other_file_context(model, request, entry, above)
         pace = None if self._ahead is None else Pace.of(self._ahead.network)
         return Job(
-            *(request, entry, model, names, types, others, constraint, left, right, start, unread, above, below),
+            *(
+                request,
+                entry,
+                model,
+                names,
+                types,
+                others,
+                constraint,
+                left,
+                right,
+                start,
+                unread,
+                above,
+                below,
+            ),
             pace,
         )
 

@@ -325,7 +325,7 @@ class Worker:
             self._send(Ready(name, problem, missing))
 
     def _loaded_now(self, load: Load) -> str:
-        """The name of the model of *load* after it was loaded; one of a server leaves the others if it fails."""
+        """The name of the model of *load*, loaded now; one of a server that fails leaves the others."""
         if load.model is None or not is_address(load.model):
             self._loaded = None
         name = self._backend.load(load, self._report_loading)
