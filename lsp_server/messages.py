@@ -162,6 +162,7 @@ class Complete:
     """Requests the text to insert at byte *offset* of *version* of the document, after the edits *recent*.
 
     *requested_at* is the time of the request by `time.monotonic`, which all processes of a machine share.
+    Nobody waits for one that *is_unhurried*: it may take a minute, and any other message ends it.
     """
 
     id: int
@@ -171,6 +172,7 @@ class Complete:
     limits: Limits
     requested_at: float
     recent: Recent = NO_EDITS
+    is_unhurried: bool = False
 
 
 @dataclass(frozen=True, slots=True)

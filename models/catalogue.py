@@ -218,6 +218,58 @@ def known_gguf(name: str) -> KnownGguf | None:
     return next((file for file in KNOWN_GGUF if file.name == name.lower()), None)
 
 
+WRITTEN_TOKENS, READ_TOKENS = 16, 512
+"""Tokens of a suggestion, and those of the smallest prompt of a slow model."""
+
+READ_PER_SECOND = 37.0
+"""Tokens that llama.cpp reads in a second, for each thread and a billion parameters (docs/servers.md)."""
+
+BYTES_PER_SECOND = 8e9
+"""Bytes of weights that a processor reads from its memory in a second; each written token reads all."""
+
+CACHE_SHARE = 0.2
+"""Memory for the texts that were read, as a share of the weights."""
+
+OFFERED, FIRST_S_MAX = 3, 60.0
+"""Sizes that are offered, and the longest time until the first suggestion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A GGUF file that fits this machine, and what it costs on processors alone.
+
+    Attributes:
+        file: the file.
+        memory: bytes of memory that it takes.
+        first_s: seconds until the first suggestion after a jump, as all of the text is read.
+        next_s: seconds for each further one.
+    """
+
+    file: KnownGguf
+    memory: int
+    first_s: float
+    next_s: float
+
+
+def offers(free: int | None, threads: int) -> tuple[Offer, ...]:
+    """A small, a middle and a large file for so many bytes of *free* memory (None: unknown) and *threads*.
+
+    The smallest one is offered however slow it is.
+    """
+    costs = sorted((_offer(file, threads) for file in KNOWN_GGUF), key=lambda offer: offer.memory)
+    in_memory = [offer for offer in costs if free is None or offer.memory <= free]
+    fitting = [offer for offer in in_memory if offer.first_s <= FIRST_S_MAX] or in_memory[:1]
+    if len(fitting) <= OFFERED:
+        return tuple(fitting)
+    return fitting[0], fitting[len(fitting) // 2], fitting[-1]
+
+
+def _offer(file: KnownGguf, threads: int) -> Offer:
+    next_s = WRITTEN_TOKENS * file.bytes / BYTES_PER_SECOND
+    first_s = READ_TOKENS * file.billions / (READ_PER_SECOND * threads) + next_s
+    return Offer(file, int((1 + CACHE_SHARE) * file.bytes), first_s, next_s)
+
+
 def largest_within(size: int) -> KnownModel | None:
     """The largest model whose weights fit into *size* bytes; None if none does."""
     fitting = (model for model in KNOWN_MODELS if model.bytes <= size)

@@ -30,7 +30,7 @@ from fimlsp.models.errors import ModelError, require
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.llama_shape import LlamaShape, is_supported
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
-from fimlsp.models.remote.gguf_server import ESTIMATE_KEY
+from fimlsp.models.remote.model_file import ESTIMATE_KEY
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter

@@ -175,11 +175,15 @@ class Cancellable(NextToken, Protocol):
 
 
 class Reading(Protocol):
-    """Speed and progress of a network elsewhere that reads a text."""
+    """Speed and progress of a network elsewhere that reads a text, and the speed of its writing."""
 
     @property
     def per_second(self) -> float | None:
         """Tokens read in a second; None if it was not measured yet."""
+
+    @property
+    def written_per_second(self) -> float | None:
+        """Tokens written in a second, with all work on them; None if it was not measured yet."""
 
     @property
     def share(self) -> float | None:

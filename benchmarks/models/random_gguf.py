@@ -25,6 +25,9 @@ MARKERS = (
     "<|file_sep|>",
 )
 CONTEXT = 32_768
+LAST_NORM = "output_norm.weight"
+CERTAINTY = 8.0
+"""The last norm, which makes a few tokens likely at each position, as in a model that has learnt."""
 
 
 class Size(NamedTuple):
@@ -38,7 +41,12 @@ class Size(NamedTuple):
     head: int
 
 
-SIZES = {"0.5B": Size(896, 24, 14, 2, 4864, 64), "1.5B": Size(1536, 28, 12, 2, 8960, 128)}
+SIZES = {
+    "tiny": Size(128, 2, 2, 1, 256, 64),
+    "0.5B": Size(896, 24, 14, 2, 4864, 64),
+    "1.5B": Size(1536, 28, 12, 2, 8960, 128),
+}
+"""The first one is for counting tokens."""
 
 
 def write_random(path: Path, size: Size) -> None:
@@ -81,15 +89,15 @@ def _add_weights(writer: GGUFWriter, size: Size) -> None:
 
     def add(name: str, *shape: int) -> None:
         if len(shape) == 1:
-            flat = np.ones if "norm" in name else np.zeros
-            writer.add_tensor(name, flat(shape, np.float32))
+            value = CERTAINTY if name == LAST_NORM else float("norm" in name)
+            writer.add_tensor(name, np.full(shape, value, np.float32))
             return
         weights = np.resize(np.roll(drawn, random.integers(drawn.size)), shape)
         kind = GGMLQuantizationType.Q8_0
         writer.add_tensor(name, quantize(weights, kind), raw_dtype=kind)
 
     add("token_embd.weight", VOCABULARY, size.width)
-    add("output_norm.weight", size.width)
+    add(LAST_NORM, size.width)
     for layer in range(size.layers):
         block = f"blk.{layer}"
         for part, rows in (("q", size.heads * size.head), ("k", groups), ("v", groups)):

@@ -117,36 +117,81 @@ def _table(*columns: str) -> Table:
 
 
 @models.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option("--revision", metavar="BRANCH_OR_COMMIT", help="Default: the newest.")
-def pull(name: str, revision: str | None) -> None:
+@click.option(
+    "--tokenizer",
+    "no_weights",
+    is_flag=True,
+    help="Fetch no weights, only what a vLLM or SGLang that runs the model needs here.",
+)
+def pull(name: str | None, revision: str | None, no_weights: bool) -> None:
     """Fetch the model NAME from the hub, so that it can be used offline.
 
-    NAME is a name in `fimlsp models list`, or a hub repository such as bigcode/starcoder2-3b. A GGUF file in
-    a repository is owner/repository/file.gguf or owner/repository:Q4_K_M. From a repository, only the
-    safetensors weights, the configuration and the tokenizer are fetched. An interrupted download is resumed
-    by the same command.
+    Without NAME, three sizes that fit this machine are listed, with their cost. NAME is a name in `fimlsp
+    models list`, or a hub repository such as bigcode/starcoder2-3b. A GGUF file in a repository is
+    owner/repository/file.gguf or owner/repository:Q4_K_M. From a repository, only the safetensors weights,
+    the configuration and the tokenizer are fetched. An interrupted download is resumed by the same command.
+    """
+    from fimlsp.models.errors import ModelError
+
+    if name is None:
+        _list_offers()
+        return
+    try:
+        _pull(name, revision, no_weights=no_weights)
+    except ModelError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _pull(name: str, revision: str | None, *, no_weights: bool) -> None:
+    """Fetch *name*, and print how to use it.
+
+    Raises:
+        ModelError: It cannot be fetched.
     """
     from fimlsp.models.catalogue import known_gguf
-    from fimlsp.models.checkpoints.hub import fetch, fetch_gguf, fetch_quantised
-    from fimlsp.models.errors import ModelError
+    from fimlsp.models.checkpoints.hub import fetch, fetch_gguf, fetch_quantised, fetch_tokenizer
 
     known = known_gguf(name)
     owner, repository, *rest = *name.split("/"), "", ""
     file = known.file if known else "/".join(part for part in rest if part)
     repository_name, _, quantisation = name.partition(":")
-    try:
-        if quantisation and not file:
-            path = fetch_quantised(repository_name, quantisation, revision, _announce)
-            _report_gguf(path, path.stem)
-        elif file:
-            repository_name = known.repository if known else f"{owner}/{repository}"
-            path = fetch_gguf(repository_name, file, revision, _announce)
-            _report_gguf(path, known.name if known else PurePosixPath(file).stem)
-        else:
-            click.echo(f"{name} is in {fetch(name, revision, _announce)}; use it with --model {name}")
-    except ModelError as error:
-        raise click.ClickException(str(error)) from error
+    if no_weights:
+        folder = fetch_tokenizer(name, revision, _announce)
+        click.echo(f"the tokenizer of {name} is in {folder}; use it with --model http://HOST:PORT")
+    elif quantisation and not file:
+        path = fetch_quantised(repository_name, quantisation, revision, _announce)
+        _report_gguf(path, path.stem)
+    elif file:
+        repository_name = known.repository if known else f"{owner}/{repository}"
+        path = fetch_gguf(repository_name, file, revision, _announce)
+        _report_gguf(path, known.name if known else PurePosixPath(file).stem)
+    else:
+        click.echo(f"{name} is in {fetch(name, revision, _announce)}; use it with --model {name}")
+
+
+def _list_offers() -> None:
+    """Print three sizes that fit this machine, with their cost."""
+    from rich.console import Console
+
+    from fimlsp.models.catalogue import offers
+    from fimlsp.models.checkpoints.memory import free_main_memory
+    from fimlsp.models.networks.torch.threads import default_threads
+
+    threads = default_threads()
+    table = _table("model", "size", "memory", "licence", "first suggestion", "each further one")
+    for offer in offers(free_main_memory(), threads):
+        name, size = offer.file.name, _gigabytes(offer.file.bytes)
+        costs = (f"{offer.first_s:.0f} s", f"{offer.next_s:.1f} s")
+        table.add_row(name, size, _gigabytes(offer.memory), offer.file.licence, *costs)
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False)
+    console.print("Give a NAME, such as one of these sizes, which fit this machine:\n")
+    console.print(table)
+    console.print(
+        f"\nThe times are rough, for {threads} threads of a processor without a GPU; the first one is that "
+        f"after a jump. All models: `fimlsp models list`."
+    )
 
 
 def _announce(announced: Announcement) -> None:

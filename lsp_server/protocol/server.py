@@ -126,6 +126,7 @@ class FimServer(LanguageServer):
         self.session.log.addHandler(_ClientLog(self))
         self.configuration = Configuration(self)
         self._progress: ProgressBars | None = None
+        self._problem: str | None = None  # with the configured model, as the user has read it
 
     @property
     def log(self) -> logging.Logger:
@@ -162,8 +163,10 @@ class FimServer(LanguageServer):
     def _show_loading(self, report: Loading | Ready | NotReady) -> None:
         if self._progress is not None:
             self._progress.loading(report)
-        if isinstance(report, Ready) and report.problem is not None and self.protocol.writer is not None:
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, report.problem))
+        if isinstance(report, Ready):
+            before, self._problem = self._problem, report.problem
+            if report.problem not in (None, before) and self.protocol.writer is not None:
+                self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, report.problem))
 
     def _show_reading(self, report: Reading | None) -> None:
         if self._progress is not None:

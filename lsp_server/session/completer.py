@@ -151,7 +151,19 @@ class Completer:
         latencies = self.statistics.reuse_latencies if is_reused else self.statistics.model_latencies
         latencies.append(1000 * (time.monotonic() - pending.requested_at))
         self._count_source(pending, pending.cursor)
+        if pending.typed_along is None and not (completion.final or is_reused):
+            self._write_rest(pending)
         return self._as_suggestion(pending.cursor, pending.typed_along, shown)
+
+    def _write_rest(self, pending: PendingCompletion) -> None:
+        """The model had too little time: it writes all candidates while the user looks at the first text."""
+        cursor = pending.cursor
+        if cursor is None or pending.trigger == "menu" or not self._documents.is_current(cursor.document):
+            return
+        invoked = self._cursor_in(cursor.document, cursor.offset, self._invoked_limits)
+        if self.requests.find(invoked.key) is None:
+            message = replace(self._message(invoked, time.monotonic()), is_unhurried=True)
+            self.requests.prefetch(message, invoked.key)
 
     def _cursor(self, uri: str, line: int, character: int, trigger: Trigger) -> DocumentCursor:
         document = self._documents.find(uri)

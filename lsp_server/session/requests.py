@@ -96,7 +96,9 @@ class _Running:
 
     def is_equal(self, other: Complete) -> bool:
         """True if *other* gets the same answer."""
-        return replace(other, id=self.request.id, requested_at=self.request.requested_at) == self.request
+        mine = self.request
+        same = replace(other, id=mine.id, requested_at=mine.requested_at, is_unhurried=mine.is_unhurried)
+        return same == mine
 
     def call_later(self, seconds: float, callback: Callable[..., None], *arguments: object) -> None:
         """Set the timer to call *callback*, instead of its last one."""
@@ -322,7 +324,8 @@ class Requests:
 
     def _limit_time(self, running: _Running, is_loading: bool) -> None:
         """Limit the time of *running*, except while a model is loading: that may take minutes."""
-        limit = running.request.limits.deadline_ms / 1000 + PATIENCE_S
+        request = running.request
+        limit = (LATER_S if request.is_unhurried else request.limits.deadline_ms / 1000) + PATIENCE_S
         running.call_later(limit, self._expire, running, is_loading)
 
     def _expire(self, running: _Running, was_loading: bool) -> None:

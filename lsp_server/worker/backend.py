@@ -6,7 +6,6 @@ The worker process and the command line use it. Slow imports and tables wait unt
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
@@ -33,6 +32,7 @@ from fimlsp.lsp_server.worker.answers import (
 from fimlsp.lsp_server.worker.engine_documents import DocumentEntry, EngineDocuments
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
 from fimlsp.lsp_server.worker.other_files import OtherFileContext, OtherFiles
+from fimlsp.lsp_server.worker.pace import Pace, decode_settings, seconds_left
 from fimlsp.lsp_server.worker.reading_ahead import ReadingAhead
 from fimlsp.lsp_server.worker.type_checks import TypeChecks, TypesAtCursor
 from fimlsp.models.errors import ModelError
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.loading import FimModel
-    from fimlsp.models.protocols import Preference
     from fimlsp.quotient.language.editor_policy import EditorPolicy, ExpectedTexts
 
 log = logging.getLogger(__name__)
@@ -76,16 +75,6 @@ PYTHON_ONLY = "the bundled model is trained on Python only; choose another one (
 
 CONTEXT_TOO_SLOW = "parsing the text around the cursor takes longer than the time limit (option deadlineMs)"
 SELECTION_TOO_SLOW = "checking the suggestion takes too long here; request it by hand"
-
-DEADLINE_SHARE_KEPT = 0.25
-"""The minimum share of its time limit for a request that had to wait."""
-
-CHOSEN_AMONG = 3
-"""Texts that the bundled model writes while the user types, one of which is shown.
-
-The second and third cost a fifth of the time of the first. At 200 places of writing a tenth more was shown
-and saved with them, and as much of it was right.
-"""
 
 SELECTION_S = 0.5
 """Time limit for the selection among the decoded texts, even after the deadline."""
@@ -111,7 +100,7 @@ class Job:
 
     *constraint* allows the middles between *left* and *right* that start with the state *start*. *above* and
     *below* are the notebook's other cells, if this is one. *unread* describes a part of the text that the
-    grammar does not cover, if there is one.
+    grammar does not cover, if there is one. *pace* is that of a model elsewhere.
     """
 
     request: Complete
@@ -127,6 +116,7 @@ class Job:
     unread: str | None
     above: bytes
     below: bytes
+    pace: Pace | None
 
     @property
     def limits(self) -> Limits:
@@ -192,10 +182,16 @@ class Job:
             self.right,
             seconds_left(limits, self.request),
             self.policy,
+            self.pace,
             least_total=least_total,
             preference=self.preference,
-            candidates=CHOSEN_AMONG if limits.confidence and self.model.uses_buffer else None,
+            chooses=bool(limits.confidence) and self._chooses,
         )
+
+    @property
+    def _chooses(self) -> bool:
+        """True if several texts are worth their time: an estimate has to compare them."""
+        return self.model.uses_buffer or (self.pace is not None and self.model.heals)
 
     def assumptions(self) -> tuple[str, ...]:
         """The changes of the text that the constraint has assumed by now, in words."""
@@ -244,12 +240,13 @@ class Backend:
         return self._model
 
     def load(self, load: Load, report: Callable[[str, int], None]) -> str:
-        """Load a model; returns its short name.
+        """Load a model; returns its short name. One of a server replaces another model only if it works.
 
         Raises:
             fimlsp.models.errors.ModelError: It cannot be used; the message has a remedy.
         """
-        self._model = self._ahead = None
+        if load.model is None or not is_address(load.model):
+            self._model = self._ahead = None
         try:
             report("loading the Python grammar", 0)
             self.documents.engine(Python())
@@ -327,7 +324,7 @@ class Backend:
         if entry is None or self._model is None:
             return None
         above, below = self.documents.other_cells(place.document)
-        model = self._sized(self._model)
+        model = self._sized(self._model, place.limits)
         others = self._other_file_context(model, place, entry, above)
         left, right = entry.data[: place.offset], entry.data[place.offset :]
         prompt = prompt_ahead(
@@ -362,7 +359,7 @@ class Backend:
         types = self.documents.types_at(request.document, request.offset, request.limits.deadline_ms)
         try:
             with interruptible(should_stop):
-                job = self._job(self._sized(self._model), request, entry, names, types)
+                job = self._job(self._sized(self._model, request.limits), request, entry, names, types)
                 answer = job if isinstance(job, Completion) else self._decode(job, should_stop)
         except Interrupted:
             self.documents.read_on(request.document)
@@ -380,11 +377,13 @@ class Backend:
         self._names.learn(request.document, names)
         return replace(answer, unknown_names=names.problem)
 
-    def _sized(self, model: FimModel) -> FimModel:
-        """*model* with prompts that it can read in good time."""
+    def _sized(self, model: FimModel, limits: Limits) -> FimModel:
+        """*model* with prompts that it can read in good time, the same however many tokens it may write."""
         if self._ahead is None:
             return model
-        return replace(model, prompt_tokens=self._ahead.prompt_tokens(model.prompt_tokens))
+        room = model.context - model.fim.overhead - limits.max_tokens
+        most = room if model.prompt_tokens is None else min(room, model.prompt_tokens)
+        return replace(model, prompt_tokens=self._ahead.prompt_tokens(max(most, 1)))
 
     def _is_untrained(self, entry: DocumentEntry) -> bool:
         """True if the model was not trained on a document's language; it still makes invoked completions."""
@@ -399,6 +398,8 @@ class Backend:
         try:
             with interruptible(time_limit(SELECTION_S)):
                 answer = replace(self._select(job, written, relaxed), left_out=job.others.left_out)
+            if any(is_shortened(middle, job.limits) for middle in written):
+                answer = replace(answer, final=False)
         except Interrupted:
             if should_stop():
                 raise
@@ -437,8 +438,24 @@ class Backend:
         left, right = data[: request.offset], data[request.offset :]
         above, below = self.documents.other_cells(request.document)
         others = self._other_file_context(model, request, entry, above)
+        pace = None if self._ahead is None else Pace.of(self._ahead.network)
         return Job(
-            request, entry, model, names, types, others, constraint, left, right, start, unread, above, below
+            *(
+                request,
+                entry,
+                model,
+                names,
+                types,
+                others,
+                constraint,
+                left,
+                right,
+                start,
+                unread,
+                above,
+                below,
+            ),
+            pace,
         )
 
     def _constraint(self, document: Document, request: Complete) -> Constraint:
@@ -554,41 +571,6 @@ def with_cells(left: bytes, right: bytes, above: bytes, below: bytes) -> tuple[b
     return above + left, right + (b"\n" + below if below else b"")
 
 
-def seconds_left(limits: Limits, request: Complete) -> float:
-    """Seconds left for *request*; at least a share of its time limit, even after a long wait."""
-    deadline = limits.deadline_ms / 1000
-    return max(deadline - (time.monotonic() - request.requested_at), DEADLINE_SHARE_KEPT * deadline)
-
-
-def decode_settings(
-    limits: Limits,
-    left: bytes,
-    right: bytes,
-    seconds: float,
-    policy: EditorPolicy,
-    *,
-    least_total: float = -inf,
-    preference: Preference | None = None,
-    candidates: int | None = None,
-) -> DecodeSettings:
-    """Settings of the decoding loop between *left* and *right*, with *seconds* left.
-
-    *policy* is that of the language. The number of *candidates* is that of the limits if it is None.
-    """
-    from fimlsp.models.decoding.settings import DecodeSettings
-    from fimlsp.models.decoding.stopping import is_one_line
-
-    return DecodeSettings(
-        tokens=limits.max_tokens,
-        lines=1 if is_one_line(limits.one_line, left, right, policy) else None,
-        steer=limits.steering,
-        seconds=seconds,
-        candidates=candidates or limits.candidates,
-        least_total=least_total,
-        preference=preference,
-    )
-
-
 def refused_place(language: Language, text: bytes, cursor: int) -> str | None:
     """The place beside *cursor* that *language* refuses, if it is found in good time."""
     try:
@@ -608,3 +590,8 @@ def cannot_connect(limits: Limits) -> str:
 def is_too_slow(written: Sequence[Middle]) -> bool:
     """True if the time was up before the first token."""
     return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
+
+
+def is_shortened(middle: Middle, limits: Limits) -> bool:
+    """True if *middle* was cut off before it had the tokens of the *limits*, as the model is slow."""
+    return middle.stop_reason == "budget" and middle.tokens < limits.max_tokens

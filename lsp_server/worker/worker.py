@@ -52,6 +52,7 @@ from fimlsp.lsp_server.messages import (
 from fimlsp.lsp_server.worker.reading_reports import ReadingReports
 from fimlsp.lsp_server.worker.worker_confinement import confine_worker
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
+from fimlsp.models.remote.address import is_address
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.processes.bounded import claim_pipes
 from fimlsp.quotient.contexts.replacement import Replacement
@@ -200,6 +201,7 @@ class Worker:
         self._requested = Load()
         self._watch = ServerWatch(backend.is_there, inbox.put)
         self._served_well = False  # true after the first completion of the newest model
+        self._loaded: tuple[Load, str] | None = None
         self._document: DocumentId | None = None
         self._reports = ReadingReports(self._send)
 
@@ -293,7 +295,7 @@ class Worker:
         self._served_well = False
         self._watch.end()
         try:
-            name = self._backend.load(load, self._report_loading)
+            name = self._loaded_now(load)
         except Exception as error:
             missing = error.extra if isinstance(error, MissingExtraError) else None
             self._load_bundled(explain(error, "loading the model", log), missing)
@@ -309,9 +311,11 @@ class Worker:
         """
         bundled = Load(threads=self._requested.threads)
         name = None
-        if bundled != self._requested:
+        if self._loaded is not None and self._loaded[0] == bundled != self._requested:
+            _, name = self._loaded
+        elif bundled != self._requested:
             try:
-                name = self._backend.load(bundled, self._report_loading)
+                name = self._loaded_now(bundled)
             except Exception as error:
                 explain(error, "loading the bundled model", log)
         if name is None:
@@ -319,6 +323,14 @@ class Worker:
         else:
             problem = f"{problem.rstrip('.')}. Until then the bundled model is used."
             self._send(Ready(name, problem, missing))
+
+    def _loaded_now(self, load: Load) -> str:
+        """The name of the model of *load*, loaded now; one of a server that fails leaves the others."""
+        if load.model is None or not is_address(load.model):
+            self._loaded = None
+        name = self._backend.load(load, self._report_loading)
+        self._loaded = load, name
+        return name
 
     def _report_loading(self, step: str, percent: int) -> None:
         self._send(Loading(step, percent))
@@ -340,14 +352,14 @@ class Worker:
             self._reports.wait_for(request.document)
         self._send(Answer(request.id, completion, 1000 * (time.perf_counter() - started)))
         if problem is not None:
+            self._loaded = None
             self._load_bundled(problem)
 
     def _completion(self, request: Complete) -> Completion:
         if self._inbox.is_cancelled(request.id):
             return Completion(reason="cancelled")
         try:
-            should_stop = self._watched(partial(self._inbox.is_cancelled, request.id))
-            completion = self._backend.complete(request, should_stop)
+            completion = self._backend.complete(request, self._watched(self._end_of(request)))
         except (OutOfMemoryError, ServerError):
             raise
         except Exception as error:
@@ -355,6 +367,13 @@ class Worker:
         if completion.texts:
             self._served_well = True
         return completion
+
+    def _end_of(self, request: Complete) -> ShouldStop:
+        """True as soon as *request* is cancelled, or any other message waits while nobody waits for it."""
+        inbox, id = self._inbox, request.id
+        if request.is_unhurried:
+            return lambda: inbox.has_message() or inbox.is_cancelled(id)
+        return lambda: inbox.is_cancelled(id)
 
     def _send(self, report: Report) -> None:
         self._sink.write(pickle.dumps(report))

@@ -21,8 +21,9 @@ GGUF = "*.gguf"
 FILES_LISTED = 4
 _PART = re.compile(r"-00001(-of-\d{5}\.gguf)$")
 _ANY_PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
+SAFETENSORS = "*.safetensors"
 HUB_FILES = [
-    "*.safetensors",
+    SAFETENSORS,
     "*.safetensors.index.json",
     "config.json",
     "tokenizer*",
@@ -129,12 +130,27 @@ def fetch(
         announced = announce(name, revision, [*HUB_FILES, GGUF])
         ggufs = [str(file.path) for file in announced.files if file.path.match(GGUF)]
         others = [file for file in announced.files if not file.path.match(GGUF)]
-        if ggufs and not any(file.path.match("*.safetensors") for file in others):
+        if ggufs and not any(file.path.match(SAFETENSORS) for file in others):
             raise ModelError(
                 f"Cannot download {name} as a checkpoint: it has GGUF files only. "
                 f"Choose one: {_listed(name, ggufs)}."
             )
         announced = replace(announced, files=others)
+        on_announced(announced)
+        return download(announced, revision)
+
+
+def fetch_tokenizer(
+    name: str, revision: str | None = None, on_announced: Callable[[Announcement], None] = lambda _: None
+) -> Path:
+    """As `fetch`, without the weights: enough to use a server that runs the model elsewhere.
+
+    Raises:
+        ModelError: as `fetch`.
+    """
+    check_name(name)
+    with _explained(name, revision):
+        announced = announce(name, revision, [file for file in HUB_FILES if file != SAFETENSORS])
         on_announced(announced)
         return download(announced, revision)
 

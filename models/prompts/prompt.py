@@ -24,11 +24,11 @@ from fimlsp.quotient.language.editor_policy import Comment
 
 NEIGHBOURS_ONE_IN = 4
 STEPS = 16
-BEGUN_LINES = 8
-"""In a steady prompt with the prefix first, its lines end at a multiple of this number."""
+BEGUN_LINES = (8, 4, 2, 1)
+"""In a steady prompt with the prefix first, its lines end at a multiple of the first number that fits."""
 
-BEGUN_ONE_IN = 4
-"""The largest share of the budget for the beginning of the middle."""
+BEGUN_ONE_IN, BEGUN_MAX = 4, 256
+"""The largest share of the budget for the beginning of the middle, and the most tokens."""
 
 SUFFIX_LINES = 64
 """The most lines after the cursor in such a prompt."""
@@ -100,9 +100,10 @@ def build_prompt(
     step = max(1, budget // STEPS) if steady else 1
     begun = list[int]()
     if steady and fim.is_prefix_first:
-        left, begun = _begun(vocabulary, left, budget)
+        most_begun = min(budget // BEGUN_ONE_IN, BEGUN_MAX)
+        left, begun = _begun(vocabulary, left, most_begun)
         right = _first_lines(right, SUFFIX_LINES)
-        budget -= len(begun)
+        budget -= most_begun  # however many there are: or else a key would move the start of the prompt
     has_files = bool(neighbours) and fim.reads_files
     encode = vocabulary.encode if has_files else vocabulary.encode_first
     before = _encoded(encode, left, budget, lambda size: _last(left, size, step * BYTES_PER_TOKEN_MAX))
@@ -144,18 +145,22 @@ def build_continuation(
     return Prompt(tuple(tokens), context - len(tokens))
 
 
-def _begun(vocabulary: ModelVocabulary, left: bytes, budget: int) -> tuple[bytes, list[int]]:
-    """*left* up to a line start that moves rarely, and the tokens after it, a quarter of *budget* at most.
+def _begun(vocabulary: ModelVocabulary, left: bytes, most: int) -> tuple[bytes, list[int]]:
+    """*left* up to a line start that moves rarely, and the *most* tokens after it.
 
-    No tokens if that is too little: then *left* is whole.
+    No tokens if the cursor's line has too many: then *left* is whole.
     """
-    start = len(left)
-    for _ in range(left.count(b"\n") % BEGUN_LINES + 1):
-        start = left.rfind(b"\n", 0, start)
-    begun = left[start + 1 :]
-    most = budget // BEGUN_ONE_IN
-    tokens = vocabulary.encode(begun.decode(errors="replace")) if len(begun) <= most * BYTES_PER_TOKEN else []
-    return (left, []) if not tokens or len(tokens) > most else (left[: start + 1], tokens)
+    lines = left.count(b"\n")
+    for together in BEGUN_LINES:
+        start = len(left)
+        for _ in range(lines % together + 1):
+            start = left.rfind(b"\n", 0, start)
+        begun = left[start + 1 :]
+        if len(begun) <= most * BYTES_PER_TOKEN:
+            tokens = vocabulary.encode(begun.decode(errors="replace"))
+            if len(tokens) <= most:
+                return (left[: start + 1], tokens) if tokens else (left, [])
+    return left, []
 
 
 def _first_lines(right: bytes, lines: int) -> bytes:

@@ -195,10 +195,10 @@ def _tokenizer_folder(name: str, listed: Mapping[str, Any]) -> Path:
     problem = f"Cannot use {name}: its tokenizer is not on this machine, and the server's answers need it"
     on_hub = next(filter(is_hub_name, names), None)
     if on_hub is not None:
-        raise ModelError(f"{problem}. Download it with `fimlsp models pull {on_hub}`.")
+        raise ModelError(f"{problem}. Download it with `fimlsp models pull --tokenizer {on_hub}`.")
     raise ModelError(
         f"{problem}. Start the server with the model's hub name as a second name "
-        f"(`--served-model-name {name} OWNER/NAME`), and run `fimlsp models pull OWNER/NAME`."
+        f"(`--served-model-name {name} OWNER/NAME`), and run `fimlsp models pull --tokenizer OWNER/NAME`."
     )
 
 

@@ -8,6 +8,7 @@ token, the run ends. The next run starts after that token, the only one that the
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -151,6 +152,7 @@ class LookAhead:
         self._run_length = RUN_MIN
         self._run_token: int | None = None
         self._n_taken = 0
+        self._last_token_at: float | None = None
 
     @property
     def token_bytes(self) -> Sequence[bytes | None]:
@@ -165,7 +167,7 @@ class LookAhead:
     def begin(self, tokens: Sequence[int], written: Sequence[int] = ()) -> Candidates:
         """Read a prompt and the tokens *written* after it; candidates for the next token."""
         self._end_run()
-        self._text = [*tokens, *written]
+        self._text, self._last_token_at = [*tokens, *written], None
         return self._next()
 
     def advance(self, token: int) -> Candidates:
@@ -210,6 +212,9 @@ class LookAhead:
             self._run = self.server.run(self._text, self._run_length)
             step = self._first_of(self._run, self._text)
         self._run_token, self._n_taken = step.token, self._n_taken + 1
+        last, self._last_token_at = self._last_token_at, time.monotonic()
+        if last is not None:
+            self.meter.wrote(self._last_token_at - last)
         return step.candidates
 
     def _first_of(self, run: Generator[ServerStep, None, None], text: Sequence[int]) -> ServerStep:

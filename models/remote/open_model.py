@@ -22,7 +22,7 @@ from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.completions import has_tokenizer, open_completions
 from fimlsp.models.remote.errors import RefusedError, ServerError, invalid_answer
 from fimlsp.models.remote.http_client import ANSWER_S, HttpClient
-from fimlsp.models.remote.llama_server import open_llama_server
+from fimlsp.models.remote.llama_model import open_llama_server
 from fimlsp.models.remote.look_ahead import RemoteModel
 from fimlsp.models.remote.ollama import open_ollama
 from fimlsp.models.remote.text_completions import open_texts
@@ -102,12 +102,10 @@ def _opened(
 
 
 def is_ready(address: str, key_variable: str | None) -> bool:
-    """True if a model server answers at *address*."""
+    """True if a model server answers at *address*, and has the model that is named, or only one."""
     try:
         with closing(_client(Address.parse(address), key_variable)) as client:
-            client.ask("/v1/models")
-    except RefusedError as error:
-        return error.status == NOT_FOUND
+            _listed(client)
     except ModelError:
         return False
     return True

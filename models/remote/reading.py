@@ -1,6 +1,6 @@
-"""The reading of a server: its speed, its progress, and signs of life.
+"""The reading of a server: its speed, its progress, and signs of life; and the speed of its writing.
 
-llama.cpp reports all of this itself. For other servers only the time up to their first token is known.
+llama.cpp reports its reading itself. For other servers only the time up to their first token is known.
 """
 
 from __future__ import annotations
@@ -17,16 +17,24 @@ SILENT_S = 30.0
 """A server that has given no sign of life for so many seconds, while it was waited for, does not read."""
 
 
+SHORTEST_S = 1e-6
+
+NEWEST_SHARE = 0.2
+"""The weight of a new token in the mean time of a written one."""
+
+
 class ReadingMeter:
-    """Learns from the texts that a server reads.
+    """Learns from the texts that a server reads and writes.
 
     Attributes:
         per_second: tokens read in a second, by the newest measurement; None: not measured yet.
+        written_per_second: tokens written in a second, all work on them included; None: not measured yet.
         share: the share that is read, while the server reads a text; None while it does not, or only its end.
     """
 
     def __init__(self) -> None:
         self.per_second: float | None = None
+        self.written_per_second: float | None = None
         self.share: float | None = None
         self._waiting_since: float | None = None
         self._is_partial = False
@@ -40,6 +48,12 @@ class ReadingMeter:
     def seconds(self, tokens: int) -> float:
         """The time in which it reads so many *tokens*; infinite if its speed is unknown."""
         return inf if self.per_second is None else tokens / self.per_second
+
+    def wrote(self, seconds: float) -> None:
+        """The server, and the caller, took so many *seconds* for a token that follows another one."""
+        before = seconds if self.written_per_second is None else 1 / self.written_per_second
+        mean = (1 - NEWEST_SHARE) * before + NEWEST_SHARE * seconds
+        self.written_per_second = 1 / max(mean, SHORTEST_S)
 
     @contextmanager
     def measured(self, unread: int) -> Iterator[None]:

@@ -18,7 +18,7 @@ MOST_MODULES = {
     "edit, server": 9,
     "edit, worker": 7,
     "request, server": 11,
-    "answer, worker": 73,
+    "answer, worker": 74,
     "reply, server": 10,
 }
 

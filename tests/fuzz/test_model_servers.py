@@ -25,7 +25,7 @@ from .nonsense import changed, damaged, value
 
 LEFT, RIGHT = b"def read(path):\n    with open(", b"\n        return file.read()\n"
 SETTINGS = DecodeSettings(tokens=12, seconds=2.0)
-KINDS = ["llama-server", "vLLM", "Ollama"]
+KINDS = ["llama-server", *documented_servers.SERVERS]
 IDS = re.compile(rb'("id": ?|token_id:)\d+')
 BYTES = re.compile(rb'"bytes": ?\[\d+')
 WRONG = ["event", "event", "event", "bytes", "half", "ids", "vocabulary", "page", "value", "head"]
@@ -60,7 +60,7 @@ def good_answers(kind, folder, start):
             return status, text
 
         proxy = listening(reply)
-        complete(load_model(proxy.address), start)
+        complete(load_model(proxy.address, family=documented_servers.FAMILY_NEEDED.get(kind)), start)
         proxy.shutdown()
         proxy.server_close()
     return answers
@@ -176,7 +176,9 @@ def test_answers_of_a_model_server(seconds, kind, tmp_path):
                 return spoilt(rng, rng.choice(answers.get(path) or [b"{}"]))
 
             server.reply = rng.choice([good, good, nonsense])
-            model, refusal = told_or_done(lambda: load_model(address))
+            model, refusal = told_or_done(
+                lambda: load_model(address, family=documented_servers.FAMILY_NEEDED.get(kind))
+            )
             assert refusal is None or is_sentence(refusal)
             server.reply = nonsense
             for _ in range(2 if model else 0):

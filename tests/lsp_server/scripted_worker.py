@@ -7,6 +7,7 @@ The answer depends on the cursor's line:
 - `# raise` fails, `# nothing` has no suggestion.
 - `# later` is answered at the second request, `# reads` after the model has read for two seconds.
 - `# say 'a', 'b'` suggests these texts.
+- `# cut 'a', 'b'` suggests the first text, cut off, and all of them to an unhurried request.
 - `# call 'f()'` suggests this text with the cursor before its last bracket.
 - `# rest 'abc'a` suggests the rest of the text after its typed part.
 - `# without 'a'` suggests a text without the file `a`.
@@ -146,6 +147,10 @@ class ScriptedBackend:
         if line.startswith(b"# say "):
             said = ast.literal_eval(line[6:].decode() + ",")[: request.limits.candidates]
             return Completion(said, complete=True, final=True)
+        if line.startswith(b"# cut "):
+            said = ast.literal_eval(line[6:].decode() + ",")
+            is_whole = request.is_unhurried
+            return Completion(said if is_whole else said[:1], complete=True, final=is_whole)
         if line.startswith(b"# call ") and line.endswith(b"'"):
             closing = ")" if request.limits.cursor_inside else ""
             said = (ast.literal_eval(line[7:].decode()),)

@@ -2,12 +2,14 @@
 
 import * as vscode from "vscode";
 
-import { entriesOfModels, type Model } from "./models";
+import { entriesOfModels, type Model, offerOf } from "./models";
 import type { Server } from "./server";
 import { isAddress, isHubName, SECTION } from "./settings";
 
 const FOLDER = { label: "$(folder) A folder or a GGUF file…" };
 const HUB = { label: "$(cloud) A model of the hub that is on this machine…" };
+const USE = "Use it";
+const LATER = "Not now";
 const SERVER = { label: "$(server) A model server by its address…" };
 const BUNDLED: Model = {
   name: "",
@@ -19,6 +21,26 @@ const BUNDLED: Model = {
   fills_in: true,
   remark: null,
 };
+
+/** Where it is remembered that a model was offered. */
+const OFFERED = "modelOffered";
+
+/** Offers, once, a usable model that *server* finds on this machine; nothing if the user has chosen one. */
+export async function offerModel(server: Server, memory: vscode.Memento): Promise<void> {
+  const { globalValue, workspaceValue } = vscode.workspace.getConfiguration(SECTION).inspect<string>("model") ?? {};
+  if (memory.get(OFFERED, false) || globalValue !== undefined || workspaceValue !== undefined) {
+    return;
+  }
+  const found = await server.execute<{ models: Model[] }>("fimlsp.server.models").catch(() => undefined);
+  const offer = offerOf(found?.models ?? []);
+  if (offer === undefined) {
+    return;
+  }
+  await memory.update(OFFERED, true);
+  if ((await vscode.window.showInformationMessage(offer.question, USE, LATER)) === USE) {
+    await setModel(offer.model);
+  }
+}
 
 /** Asks which model is to write, and sets it; shows those that *server* finds on this machine. */
 export async function chooseModel(server: Server): Promise<void> {
@@ -40,10 +62,12 @@ export async function chooseModel(server: Server): Promise<void> {
             ? await askName(now)
             : await askAddress(now);
   if (model !== undefined) {
-    await vscode.workspace
-      .getConfiguration(SECTION)
-      .update("model", model, vscode.ConfigurationTarget.Global);
+    await setModel(model);
   }
+}
+
+async function setModel(model: string): Promise<void> {
+  await vscode.workspace.getConfiguration(SECTION).update("model", model, vscode.ConfigurationTarget.Global);
 }
 
 /** Entries of what is found, which takes a second or several, and of what is not looked for. */

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { offerModel } from "./choosing";
 import { registerCommands } from "./commands";
 import { onKeyChange } from "./key";
 import { onActiveInterpreterChange } from "./python";
@@ -24,12 +25,19 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("fimlsp", { log: true });
   const bar = new StatusBar();
   const environments = context.globalStorageUri.fsPath;
-  const only = new Server(
+  let isOffering = false;
+  const only: Server = new Server(
     { extension: context.extensionPath, environments },
     context.globalState,
     context.secrets,
     log,
-    (status) => bar.show(status),
+    (status) => {
+      bar.show(status);
+      if (status.state === "idle" && !isOffering) {
+        isOffering = true;
+        void offerModel(only, context.globalState);
+      }
+    },
   );
   server = only;
   context.subscriptions.push(

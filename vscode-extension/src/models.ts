@@ -8,6 +8,7 @@ export interface Model {
   readonly size: number | null;
   readonly n_parameters: number | null;
   readonly precision: string;
+  readonly licence?: string;
   readonly family: string;
   readonly fills_in: boolean | null;
   readonly remark: string | null;
@@ -30,6 +31,33 @@ export function entriesOfModels(models: readonly Model[], now: string): ModelEnt
     detail: verdictOn(model),
     model: model.name,
   }));
+}
+
+/** Bytes of memory that a model takes for each byte of its file. */
+const MEMORY = 1.2;
+
+/** A larger file is not offered: it takes too long on most machines. */
+const MOST_OFFERED = 5e9;
+
+/** A model to offer instead of the bundled one, and the question; undefined if there is none. */
+export function offerOf(models: readonly Model[]): { readonly model: string; readonly question: string } | undefined {
+  const usable = models.filter(
+    ({ name, fills_in, remark, size }) =>
+      name !== "" && fills_in === true && remark === null && (size ?? 0) <= MOST_OFFERED,
+  );
+  const isRunning = ({ name }: Model) => (name.startsWith("http") ? 0 : 1);
+  const [best] = usable.sort((one, other) => isRunning(one) - isRunning(other) || (one.size ?? 0) - (other.size ?? 0));
+  if (best === undefined) {
+    return undefined;
+  }
+  const { name, program, size, licence = "" } = best;
+  const cost =
+    isRunning(best) === 0 ? "runs already" : size === null ? "" : `takes about ${gigabytes(size * MEMORY)} of memory`;
+  const facts = [program, gigabytes(size), licence === "" ? "licence unknown" : licence, cost];
+  return {
+    model: name,
+    question: `${name} is on this machine (${facts.filter((part) => part !== "").join(", ")}). Use it for suggestions?`,
+  };
 }
 
 function rank({ name, fills_in }: Model): number {

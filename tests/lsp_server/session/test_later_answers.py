@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from fimlsp.lsp_server.messages import Complete, DocumentId, Read, Reading, Rest
+from fimlsp.lsp_server.messages import Cancel, Complete, DocumentId, Read, Reading, Rest
 from fimlsp.lsp_server.session import requests
 
 from ..local_editor import URI, LocalEditor, LocalPool
@@ -146,3 +146,47 @@ async def test_only_the_client_of_the_document_is_told_of_its_reading(editor):
     editor.process.on_report(Read(document))
     assert (editor.readings, other.readings) == ([], [Reading(document, 40), None])
     await other.session.close()
+
+
+def unhurried(editor):
+    return [message for message in sent(editor, Complete) if message.is_unhurried]
+
+
+async def test_the_rest_of_a_text_that_was_cut_off_is_written_while_one_looks(editor):
+    editor.open("# cut 'a', 'ab', 'c'<|>")
+    assert await editor.suggestion() == "a"
+    await in_peace()
+    assert [message.limits.candidates for message in unhurried(editor)] == [3]
+    assert (await editor.offer(trigger="invoked")).texts == ("a", "ab", "c")
+    assert len(sent(editor, Complete)) == 2, "the invoked request finds them written"
+
+
+async def test_an_invoked_request_waits_for_the_rest_that_is_being_written(editor):
+    editor.open("# cut 'a', 'ab', 'c'<|>")
+    assert await editor.suggestion() == "a"
+    assert (await editor.offer(trigger="invoked")).texts == ("a", "ab", "c")
+    assert len(sent(editor, Complete)) == 2
+
+
+NO_REST = {  # texts, how they are requested, and the number of texts shown
+    "the text is whole": ("# say 'a', 'b'<|>", "automatic", 1),
+    "the menu shows it": ("# cut 'a', 'b'<|>", "menu", 1),
+    "nothing is shown": ("# nothing<|>", "automatic", 0),
+}
+
+
+@pytest.mark.parametrize("case", NO_REST)
+async def test_there_is_no_rest_if(editor, case):
+    text, trigger, shown = NO_REST[case]
+    editor.open(text)
+    assert len((await editor.offer(trigger=trigger)).texts) == shown
+    await in_peace()
+    assert not unhurried(editor)
+
+
+async def test_a_key_ends_the_writing_of_the_rest(editor):
+    editor.open("# cut 'a', 'ab'<|>")
+    assert (await editor.completer.result(editor.ask())).texts == ("a",)
+    (rest,) = unhurried(editor)
+    editor.type("x")
+    assert sent(editor, Cancel)[-1].id == rest.id

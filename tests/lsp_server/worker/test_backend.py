@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -23,34 +22,16 @@ from fimlsp.lsp_server.worker.backend import (
     STILL_READING,
     TOO_SLOW,
     Backend,
-    decode_settings,
     open_model,
-    seconds_left,
 )
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
 from fimlsp.lsp_server.worker.reading_ahead import ReadingAhead
 from fimlsp.models import loading
 from fimlsp.models.decoding.middle import Middle
-from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.networks.torch.threads import default_threads
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Fault
-
-
-def test_limits_become_settings_of_the_decoding():
-    limits = Limits(max_tokens=7, deadline_ms=1500, one_line="auto", candidates=2, steering=False)
-    one_line = DecodeSettings(tokens=7, lines=1, seconds=1.5, candidates=2, steer=False)
-    assert decode_settings(limits, b"x = ", b"", 1.5, PYTHON_POLICY) == one_line
-    assert decode_settings(limits, b"", b"", 1.5, PYTHON_POLICY) == replace(one_line, lines=None)
-
-
-@pytest.mark.parametrize(("waited", "seconds"), [(0.0, 2.0), (0.5, 1.5), (1.9, 0.5), (60.0, 0.5)])
-def test_the_deadline_counts_from_the_request(waited, seconds, monkeypatch):
-    monkeypatch.setattr("time.monotonic", lambda: 100.0 + waited)
-    limits = Limits(deadline_ms=2000)
-    assert seconds_left(limits, Complete(1, named("a"), 1, 0, limits, 100.0)) == pytest.approx(seconds)
-
 
 ARGUMENTS = [
     (Load(), {"threads": default_threads()}),

@@ -42,7 +42,7 @@ class Network:
 
     def __init__(self, is_own=True, keeps_read_part=True):
         self.is_own, self.keeps_read_part = is_own, keeps_read_part
-        self.meter = SimpleNamespace(share=None, is_alive=True, per_second=None)
+        self.meter = SimpleNamespace(share=None, is_alive=True, per_second=None, written_per_second=None)
         self.read, self.fault = [], None
 
     @contextmanager

@@ -182,6 +182,13 @@ def test_a_server_is_not_waited_for_when_another_model_is_wanted(monkeypatch):
     assert inbox.next(0) is None
 
 
+def test_the_bundled_model_stays_loaded_while_a_server_fails_again_and_again():
+    load, instead = Load(SERVER), f"no {SERVER}. {INSTEAD}"
+    told, loaded = reports([SERVER], load, load, load)
+    assert told == 3 * [Ready("bundled", instead)]
+    assert loaded == [Load()]
+
+
 INSTEAD = "Until then the bundled model is used."
 LOADS = [
     ((), Load(), [Ready("bundled")]),
@@ -253,3 +260,42 @@ def test_each_change_of_the_document_at_work_is_reported():
     told, _ = reports((), Load("any"), COMPLETE, COMPLETE, other, COMPLETE)
     working = [report.document.uri for report in told if isinstance(report, Working)]
     assert working == ["a", "b", "a"]
+
+
+class Asking:
+    """A backend whose answer is the result of `should_stop`."""
+
+    is_there = None
+
+    def complete(self, _, should_stop):
+        return Completion(reason=str(should_stop()))
+
+    def reading(self):
+        return None
+
+
+ENDS = {  # is it unhurried, is it cancelled, does another message wait?; does it end?
+    "nothing happens": (False, False, False, False),
+    "a key waits for its turn": (False, False, True, False),
+    "it is cancelled": (False, True, False, True),
+    "nobody waits for it": (True, False, False, False),
+    "nobody waits for it, and a message comes": (True, False, True, True),
+    "nobody waits for it, and it is cancelled": (True, True, False, True),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_a_request_ends_for_a_message_only_if_nobody_waits_for_it(case):
+    is_unhurried, is_cancelled, has_message, ends = ENDS[case]
+    inbox, sink = Inbox(), io.BytesIO()
+    worker = Worker(Asking(), inbox, sink)
+    request = Complete(3, DocumentId(1, "a"), 1, 0, Limits(), 0.0, is_unhurried=is_unhurried)
+    if has_message:
+        inbox.put(MESSAGE)
+    if is_cancelled:
+        before_it_starts = iter([False])
+        inbox.is_cancelled = lambda _: next(before_it_starts, True)
+    worker.handle(request)
+    sink.seek(0)
+    answers = [report for report in iter(lambda: read_report(sink), None) if isinstance(report, Answer)]
+    assert [answer.completion.reason for answer in answers] == [str(ends)]

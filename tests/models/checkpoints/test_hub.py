@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from fimlsp.lsp_server.command_line.models_command import models
+from fimlsp.models.catalogue import KNOWN_GGUF
 from fimlsp.models.checkpoints.hub import find_folder, find_on_command_line
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
+from fimlsp.models.remote.completions import has_tokenizer
 
 from .. import tiny_checkpoints as c
 from .fake_hub import COMMIT, NAME
@@ -67,6 +69,22 @@ def test_what_was_fetched_works_offline(hub, cache):
     assert [path.name for path in cache.iterdir() if path.name.startswith("models--")] == [
         "models--someone--some-model"
     ]
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_tokenizer_alone_is_fetched_for_a_server_elsewhere(hub):
+    status, output = run("pull", "--tokenizer", NAME)
+    assert status == 0, output
+    assert sorted(fetched(hub)) == ["config.json", "tokenizer.json"]
+    assert has_tokenizer({"id": "an-alias", "root": NAME})
+
+
+def test_without_a_name_three_sizes_are_listed_and_nothing_is_fetched():
+    status, output = run("pull")
+    assert status == 0
+    assert sum(any(file.name in line for file in KNOWN_GGUF) for line in output.splitlines()) == 3
+    assert "qwen2.5-coder-0.5b" in output
+    assert "apache-2.0" in output
 
 
 @pytest.mark.usefixtures("cache")

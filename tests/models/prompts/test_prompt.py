@@ -240,13 +240,15 @@ def prefix_first(left, right, **options):
 
 
 P, S, M = b"<fim_prefix>", b"<fim_suffix>", b"<fim_middle>"
+LONG = b"y" * 59 + b"\n"
 STEADY = {  # left, right; the prompt
     "a short file": (b"a\nb", b"c\n", P + S + b"c\n" + M + b"a\nb"),
     "after eight lines": (b"1\n" * 8 + b"x", b"c\n", P + b"1\n" * 8 + S + b"c\n" + M + b"x"),
     "after eight lines and two": (b"1\n" * 10, b"c\n", P + b"1\n" * 8 + S + b"c\n" + M + b"1\n1\n"),
     "at the start of a line": (b"1\n" * 8, b"c\n", P + b"1\n" * 8 + S + b"c\n" + M),
     "a long suffix": (b"", b"c\n" * 100, P + S + b"c\n" * 65 + M),
-    "long lines": (b"x" * 300, b"c", P + b"x" * 300 + S + b"c" + M),
+    "a long line": (b"x" * 300, b"c", P + b"x" * 300 + S + b"c" + M),
+    "long lines": (LONG * 7 + b"x", b"c", P + LONG * 4 + S + b"c" + M + LONG * 3 + b"x"),
 }
 
 
@@ -261,6 +263,17 @@ def test_a_steady_prompt_with_the_prefix_first_ends_with_the_last_lines(case):
 def test_typing_appends_to_a_steady_prompt_with_the_prefix_first():
     prompts = [prefix_first(b"l\n" * 20 + b"x" * n, b"r\n" * 90, steady=True) for n in range(40)]
     assert all(after.startswith(before) for before, after in itertools.pairwise(prompts))
+
+
+@pytest.mark.parametrize("most_tokens", [200, 400, None])
+def test_a_key_rarely_changes_the_start_of_a_steady_prompt(most_tokens):
+    """In a file that does not fit, however few tokens a prompt has."""
+    line, right = b"    total += price * 2\n", b"r\n" * 300
+    typed = line * 12
+    lefts = [b"l\n" * 300 + typed[:n] for n in range(len(typed))]
+    prompts = [prefix_first(left, right, steady=True, most_tokens=most_tokens) for left in lefts]
+    changes = sum(not after.startswith(before) for before, after in itertools.pairwise(prompts))
+    assert changes <= 12, "one for each line, at most"
 
 
 @given(st.integers(0, 400), st.integers(0, 400), st.booleans())

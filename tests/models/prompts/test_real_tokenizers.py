@@ -27,7 +27,18 @@ FAMILIES = {  # family, texts that look like markers to the tokenizer, and token
     "gemma3": (None, ["<unused0>", "<end_of_turn>", "[multimodal]"], ["<table>", "\n\n", "▁▁▁"]),
     "starcoder2": ("StarCoder2", ["<file_sep>", "<fim_pad>"], []),
     "deepseek_coder": ("DeepSeek-Coder", ["<|EOT|>", "<｜fim▁begin｜>"], []),
+    "qwen2_5_coder": ("Qwen-Coder", ["<|fim_pad|>", "<|repo_name|>", "</tool_call>"], []),
+    "granite4": ("Granite 4", ["<|fim_prefix|>", "<|filename|>", "<think>", "<documents>"], []),
+    "glm4_5": ("GLM", ["<|code_middle|>", "[gMASK]", "<sop>", "<|observation|>"], []),
+    "codegemma": ("CodeGemma", ["<|fim_middle|>", "<|file_separator|>"], []),
+    "mistral_v3": ("Codestral", ["[SUFFIX]", "[PREFIX]", "[MIDDLE]", "[/INST]"], []),
 }
+
+SHARED = [  # a family that shares its markers with another one, and the name of a model
+    ("glm4_5", "codegeex4-all-9b", "CodeGeeX4"),
+    ("granite4", "my-own-name", "Granite 4"),
+    ("qwen2_5_coder", "my-own-name", "Qwen-Coder"),
+]
 
 
 def tokenizer_of(name) -> Tokenizer:
@@ -52,6 +63,11 @@ def test_the_family_of_a_real_tokenizer(name):
             find_format(ids_of(name), name)
     else:
         assert find_format(ids_of(name), name).family == family
+
+
+@pytest.mark.parametrize(("name", "model", "family"), SHARED)
+def test_the_family_of_a_model_with_the_markers_of_another(name, model, family):
+    assert find_format(ids_of(name), model).family == family
 
 
 @pytest.mark.parametrize("name", REAL)

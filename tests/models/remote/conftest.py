@@ -5,9 +5,10 @@ import pytest
 xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")
 
 from fimlsp.models.gguf_export import export_gguf  # noqa: E402 - needs xllamacpp
+from fimlsp.models.remote.model_file import ModelFile  # noqa: E402 - needs xllamacpp
 
 from ..llama_cpp import SILENT  # noqa: E402 - needs xllamacpp
-from .random_models import MODELS  # noqa: E402 - needs xllamacpp
+from .random_models import LARGE, MODELS  # noqa: E402 - needs xllamacpp
 
 KEY = "open sesame"
 
@@ -23,7 +24,7 @@ def gguf(tmp_path_factory):
             if name == "bundled":
                 export_gguf("bundled", made[name])
             else:
-                MODELS[name](made[name])
+                (MODELS | LARGE)[name](made[name])
         return made[name]
 
     return file
@@ -52,6 +53,20 @@ def served(gguf):
 
     yield address
     running.clear()
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """The files of models on servers are not on this machine, so that only the servers describe them."""
+    monkeypatch.setattr(ModelFile, "of_server", lambda *_: None)
+
+
+@pytest.fixture(params=["here", "elsewhere"])
+def place(request):
+    """Where the files of models on servers are."""
+    if request.param == "elsewhere":
+        request.getfixturevalue("elsewhere")
+    return request.param
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -225,6 +225,10 @@ SERVERS = {
 }
 
 
+FAMILY_NEEDED = {"LM Studio": "fimlsp", "TabbyAPI": "fimlsp"}
+"""The family by server, where neither the server nor the name of its model gives it."""
+
+
 @cache
 def own_model():
     """The model of all servers."""

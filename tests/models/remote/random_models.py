@@ -11,8 +11,11 @@ from .. import tiny_checkpoints as c
 from ..gguf_files import markers_of
 
 WIDTH, LAYERS, HEADS, CONTEXT = 64, 2, 2, 512
-STARCODER2_SIZE = 49_152
-"""As many tokens as StarCoder2 has."""
+STARCODER2_SIZE, GEMMA_SIZE = 49_152, 262_144
+"""As many tokens as StarCoder2 has, and as Gemma has."""
+
+LONGEST_LIST = 65_000
+"""As many tokens as these vocabularies have at most, beside markers."""
 
 OWN_MARKERS = ["<|endoftext|>", "<OWN_BEFORE>", "<OWN_AFTER>", "<OWN_HERE>"]
 WORDS = ("def", "return", "self", "import", "for", "in", "if", "not", "print", "name", "value", "x", "y")
@@ -20,8 +23,8 @@ PAIRS = [(a, b) for a, b in product("ĠĊ()[]:,.='\"", repeat=2)]
 _LETTERS = {byte: character for character, byte in BYTE_OF_CHARACTER.items()}
 
 
-def write_model(path, tokens, types, *, kind, seed=0, **metadata):
-    """A Llama of a few thousand weights, drawn with *seed*, at *path*."""
+def write_model(path, tokens, types, *, kind, seed=0, certainty=1.0, **metadata):
+    """A Llama of a few thousand weights, drawn with *seed*, at *path*; its logits times *certainty*."""
     random, writer = np.random.default_rng(seed), GGUFWriter(path, "llama")
     writer.add_vocab_size(len(tokens))
     writer.add_context_length(CONTEXT)
@@ -46,7 +49,9 @@ def write_model(path, tokens, types, *, kind, seed=0, **metadata):
             shapes[f"blk.{layer}.{name}.weight"] = shape
     for name, shape in shapes.items():
         flat = len(shape) == 1
-        writer.add_tensor(name, (np.ones(shape) if flat else 0.3 * random.normal(size=shape)).astype("f4"))
+        weights = np.ones(shape) if flat else 0.3 * random.normal(size=shape)
+        scale = certainty if name == "output_norm.weight" else 1.0
+        writer.add_tensor(name, (scale * weights).astype("f4"))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -141,9 +146,16 @@ def codellama(path):
     )
 
 
+def with_as_many_tokens_as_gemma(path):
+    """Nearly all of the tokens are unused, as in any such model at one position."""
+    unused = [f"<unused_{number}>" for number in range(GEMMA_SIZE - LONGEST_LIST)]
+    return byte_level(path, [*c.QWEN, *unused], GEMMA_SIZE, 7, "qwen2", certainty=6.0)
+
+
 def unknown_markers(path):
     """Markers of an unknown family; the file declares their tokens."""
     return byte_level(path, OWN_MARKERS, 2000, 5, "qwen2", **markers_of(1, 2, 3))
 
 
 MODELS = {"StarCoder2": starcoder2, "Qwen-Coder": qwen, "CodeLlama": codellama}
+LARGE = {"as Gemma": with_as_many_tokens_as_gemma}

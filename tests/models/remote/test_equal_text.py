@@ -62,7 +62,7 @@ def listing(model, candidates):
 def pair(request, served):
     """A model on a server, and the same one read token by token."""
     address = served(request.param)
-    model = load_model(address)
+    model = load_model(address, uses_buffer=False)
     return model, replace(model, network=OneByOne(address, model.network))
 
 
@@ -75,7 +75,7 @@ def test_runs_write_what_token_by_token_writes(pair, cursor, settings):
 @pytest.mark.parametrize("settings", SETTINGS[:2])
 def test_they_do_with_49_152_tokens(served, settings):
     address = served(LARGE)
-    model = load_model(address)
+    model = load_model(address, uses_buffer=False)
     reference = replace(model, network=OneByOne(address, model.network))
     check(model, reference, CURSORS[2], replace(settings, tokens=6))
 

@@ -31,11 +31,19 @@ def test_a_file_has_that_of_the_model_it_was_made_of(gguf, cache):
     assert other.estimates != model.estimates
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_a_server_has_a_general_one_until_it_has_its_own(served):
     model, other = load_model(served("bundled")), load_model(served("Qwen-Coder"))
     assert model.acceptance == other.acceptance == general(GENERAL)
     OWN.save(model.estimates)
     assert load_model(served("bundled")).acceptance == OWN
+    assert load_model(served("Qwen-Coder")).acceptance == general(GENERAL)
+
+
+def test_a_server_of_a_file_on_this_machine_has_that_of_the_file(gguf, served):
+    file, model = load_model(str(gguf("bundled"))), load_model(served("bundled"))
+    assert model.acceptance == file.acceptance
+    assert model.estimates == file.estimates
     assert load_model(served("Qwen-Coder")).acceptance == general(GENERAL)
 
 

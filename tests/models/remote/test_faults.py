@@ -13,6 +13,8 @@ from fimlsp.models.loading import load_model
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.quotient.engine import Engine
 
+from .documented_servers import FAMILY_NEEDED, SERVERS
+from .documented_servers import start as start_server
 from .fault_proxy import FAULTS, FaultProxy
 
 LEFT, RIGHT = b"def read(path):\n    with open(", b"\n        return file.read()\n"
@@ -48,8 +50,8 @@ def outcome(model, start, settings=PATIENT):
     return middle.text
 
 
-def answers(proxy, start, faults):
-    model, told = load_model(proxy.address), Counter()
+def answers(proxy, start, faults, family=None):
+    model, told = load_model(proxy.address, family=family), Counter()
     expected = outcome(model, start)
     for fault in faults:
         proxy.fault = fault
@@ -68,6 +70,33 @@ def answers(proxy, start, faults):
 def test_a_fault_costs_the_text_or_gives_a_reason_and_leaves_nothing_behind(proxy, start, fault):
     told = answers(proxy, start, [fault, fault])
     assert told.total() == 2
+
+
+@pytest.fixture(params=SERVERS)
+def kind_behind_proxy(request):
+    """A kind of server, and a proxy before one."""
+    server = start_server(request.param)
+    made = FaultProxy(server.address, seed=2)
+    yield request.param, made
+    made.close()
+    server.shutdown()
+    server.server_close()
+
+
+DAMAGED = sorted(set(FAULTS) - set(HARMLESS))
+
+
+def test_some_faults_of_every_kind_of_server(kind_behind_proxy, start):
+    kind, proxy = kind_behind_proxy
+    faults = random.Random(kind).sample(DAMAGED, k=4)
+    assert answers(proxy, start, faults, FAMILY_NEEDED.get(kind)).total() == len(faults)
+
+
+@pytest.mark.slow
+def test_all_faults_of_every_kind_of_server(kind_behind_proxy, start):
+    kind, proxy = kind_behind_proxy
+    faults = random.Random(kind).choices(list(FAULTS), k=60)
+    assert answers(proxy, start, faults, FAMILY_NEEDED.get(kind)).total() == len(faults)
 
 
 def test_a_server_without_room_is_told_to_be_given_more(proxy):

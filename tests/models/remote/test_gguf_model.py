@@ -6,12 +6,15 @@ import pytest
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
+from fimlsp.models.remote import gguf_server
 
+from ..gguf_files import write_gguf
 from .random_models import MODELS
 
 TEXT = "def f(x):\n\treturn 'é ▁' <fim_prefix> <|left|>\n\n"
 
 
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("name", [*MODELS, "bundled"])
 def test_tokens_and_markers_are_those_that_llama_cpp_has(name, gguf, served):
     file, server = load_model(str(gguf(name))), load_model(served(name))
@@ -68,3 +71,30 @@ def test_without_llama_cpp_the_remedy_is_told(gguf, monkeypatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(ModelError, match=r"llama\.cpp is missing. Install what is missing with: .*xllamacpp"):
         load_model(str(gguf("Qwen-Coder")))
+
+
+DEVICES = {  # the option `device`, has llama.cpp a GPU?, the model's own context; tokens of context
+    "a processor": (None, False, 32_768, 2048),
+    "a GPU": (None, True, 32_768, 8192),
+    "a certain GPU": ("cuda:1", True, 32_768, 8192),
+    "the processor beside a GPU": ("cpu", True, 32_768, 2048),
+    "a short context": (None, True, 4096, 4096),
+}
+
+
+@pytest.mark.parametrize("case", DEVICES)
+def test_the_context_is_longer_on_a_gpu(case, tmp_path, monkeypatch):
+    device, has_gpu, own, expected = DEVICES[case]
+    tokens = ["<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<|endoftext|>"]
+    path = write_gguf(tmp_path / "a.gguf", tokens, "starcoder2", starcoder2__context_length=own)
+    started = []
+
+    def start(_path, _name, context, chosen, _threads):
+        started.append((context, chosen))
+        raise ModelError("It is not started here.")
+
+    monkeypatch.setattr(gguf_server, "has_gpu", lambda: has_gpu)
+    monkeypatch.setattr(gguf_server, "start_server", start)
+    with pytest.raises(ModelError, match="not started here"):
+        gguf_server.load_gguf(path, device, 1, None, None)
+    assert started == [(expected, device)]

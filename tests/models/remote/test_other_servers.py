@@ -67,12 +67,15 @@ def test_one_that_tells_all_is_asked_for_all(server, monkeypatch):
 
 
 NOT_HERE = {
-    "by its name": ({"id": "no/where", "root": "no/where"}, "models pull no/where`"),
-    "an alias": ({"id": "fast", "root": "no/where"}, "models pull no/where`"),
-    "an adapter": ({"id": "ours", "root": "/adapters/ours", "parent": "no/where"}, "models pull no/where`"),
+    "by its name": ({"id": "no/where", "root": "no/where"}, "models pull --tokenizer no/where`"),
+    "an alias": ({"id": "fast", "root": "no/where"}, "models pull --tokenizer no/where`"),
+    "an adapter": (
+        {"id": "ours", "root": "/adapters/ours", "parent": "no/where"},
+        "models pull --tokenizer no/where`",
+    ),
     "an alias of a folder there": (
         {"id": "fast", "root": "/models/there"},
-        "--served-model-name fast OWNER/NAME`.*models pull OWNER/NAME`",
+        "--served-model-name fast OWNER/NAME`.*models pull --tokenizer OWNER/NAME`",
     ),
     "nothing told": ({"id": "fast", "root": None}, "--served-model-name fast OWNER/NAME`"),
 }

@@ -8,7 +8,10 @@ from fimlsp.models.completion import complete_many, prompt_ahead
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.protocols import ReadsAhead
+from fimlsp.models.remote.reading import MEASURED_TOKENS
 from fimlsp.quotient.engine import Engine
+
+from .documented_servers import FAMILY_NEEDED, start
 
 TEXT = list(range(300, 1100))
 ANOTHER = list(range(1200, 1900))
@@ -94,3 +97,35 @@ def test_llama_cpp_in_the_process_and_on_this_machine_reads_ahead(gguf, served):
         assert isinstance(network, ReadsAhead)
         assert network.is_own
         assert network.keeps_read_part
+
+
+OTHERS = {  # servers that keep the beginning of a text, and the key for the number of tokens to write
+    "Ollama": lambda body: body["options"]["num_predict"],
+    "LM Studio": lambda body: body["max_tokens"],
+    "llama-cpp-python": lambda body: body["max_tokens"],
+    "vLLM": lambda body: body["max_tokens"],
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_servers_on_this_machine_read_the_prompt_of_a_request_before_it(kind):
+    left, right = b"def area_1(width):\n    return width\n\n\n" * 8 + b"total = ", b"\nprint(total)\n"
+    server = start(kind)
+    try:
+        model, settings = load_model(server.address, family=FAMILY_NEEDED.get(kind)), DecodeSettings(tokens=4)
+        network = model.network
+        prompt = prompt_ahead(model, left, right, settings).tokens
+        assert len(prompt) >= MEASURED_TOKENS
+        server.asked.clear()
+        with network.cancellable(never):
+            network.read_ahead(prompt)
+            network.read_ahead(prompt)
+        ((_, ahead),) = server.asked
+        assert OTHERS[kind](ahead) == 1
+        assert network.meter.per_second > 0, "its speed decides about the length of prompts"
+        begin = Engine(python()).document(left + right).middle(len(left), len(left)).start
+        complete_many(model, left, right, begin, settings, never)
+        assert server.asked[1][1]["prompt"] == ahead["prompt"]
+    finally:
+        server.shutdown()
+        server.server_close()

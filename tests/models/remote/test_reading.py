@@ -94,3 +94,20 @@ def test_a_server_is_dead_after_a_long_silence_while_it_is_waited_for(clock):
         assert meter.is_alive, "it is at work"
     clock.now += 10 * SILENT_S
     assert meter.is_alive, "it has answered"
+
+
+WRITTEN = {  # seconds for each token, and the tokens a second after them
+    "nothing": ([], None),
+    "even": ([0.1, 0.1, 0.1], 10.0),
+    "the newest counts a fifth": ([0.1, 0.6], 5.0),
+    "in no time": ([0.0], 1e6),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_the_speed_of_writing(case):
+    seconds, per_second = WRITTEN[case]
+    meter = ReadingMeter()
+    for token in seconds:
+        meter.wrote(token)
+    assert meter.written_per_second == (None if per_second is None else pytest.approx(per_second))

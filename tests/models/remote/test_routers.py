@@ -14,6 +14,7 @@ from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import load_model
 from fimlsp.models.remote.errors import ServerError
+from fimlsp.models.remote.open_model import is_ready
 from fimlsp.quotient.engine import Engine
 
 LEFT, RIGHT = b"def area(width, height):\n    return width * ", b"\n\n\nprint(area(2, 3))\n"
@@ -132,3 +133,16 @@ def test_which_models_it_has_is_in_the_message(router):
         load_model(router.address)
     with pytest.raises(ServerError, match="it has own/bundled:Q8_0"):
         load_model(f"{router.address}#gone")
+
+
+READY = [("", False), (f"#{NAMES[0]}", True), (f"#{NAMES[1]}", True), ("#gone", False)]
+
+
+@pytest.mark.parametrize(("name", "expected"), READY)
+def test_it_is_ready_if_it_has_the_model(router, name, expected):
+    assert is_ready(f"{router.address}{name}", None) is expected
+    assert not router.loaded, "looking loads nothing"
+
+
+def test_a_server_that_is_gone_is_not_ready():
+    assert not is_ready("http://127.0.0.1:9", None)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { entriesOfModels, type Model } from "../../src/models";
+import { entriesOfModels, type Model, offerOf } from "../../src/models";
 import { isAddress } from "../../src/settings";
 
 const BASE: Model = {
@@ -45,3 +45,21 @@ test("addresses of servers", () => {
   assert.deepEqual(texts.filter(isAddress), texts);
   assert.deepEqual(["", "owner/name", "127.0.0.1:8012", "http://", "ftp://a"].filter(isAddress), []);
 });
+
+const LARGE: Model = { ...BASE, name: "large", size: 8_100_000_000 };
+const RUNNING: Model = { ...SERVED, fills_in: true, licence: "apache-2.0", size: 1_600_000_000 };
+const SMALL: Model = { ...BASE, name: "small", size: 530_000_000, licence: "apache-2.0" };
+const OFFERS: [name: string, models: Model[], model: string | undefined, question: RegExp][] = [
+  ["none", [BUNDLED, CHAT, SERVED, LARGE, { ...BASE, remark: "tuned for chat" }], undefined, /^$/],
+  ["a file", [BUNDLED, BASE], "coder", /^coder is on this machine \(llama.cpp, 1.7 GB, licence unknown, takes about 2.0 GB/],
+  ["the smaller file", [BASE, SMALL, LARGE], "small", /\(llama.cpp, 0.5 GB, apache-2.0, takes about 0.6 GB of memory\)/],
+  ["a server that runs", [SMALL, RUNNING], RUNNING.name, /\(llama-server, 1.6 GB, apache-2.0, runs already\)/],
+];
+
+for (const [name, models, model, question] of OFFERS) {
+  test(`the model that is offered: ${name}`, () => {
+    const offer = offerOf(models);
+    assert.equal(offer?.model, model);
+    assert.match(offer?.question ?? "", question);
+  });
+}
