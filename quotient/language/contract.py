@@ -90,8 +90,9 @@ class WholeTextCheck(ABC):
         del before, after
         return completion
 
-    def closes_string(self, right: bytes) -> bool:
-        """True if *right*, after a cursor, may end a string over several lines that a middle opens."""
+    def may_be_in_string(self, right: bytes, at: int) -> bool:
+        """True if a middle may open a string over several lines that hides `right[at]`, after a cursor."""
+        del at
         return b"'''" in right or b'"""' in right
 
     def may_be_quoted(self, line: bytes) -> bool:
