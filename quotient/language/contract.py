@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -192,6 +193,16 @@ class Language(ABC):
     enclosures: Mapping[str, str]
     blocks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     byte_order_mark: bool = False
+
+    @property
+    def closers(self) -> Mapping[str, tuple[str, ...]]:
+        """The terminals that close each terminal which opens an enclosure or a block."""
+        return {**{opener: (closer,) for opener, closer in self.enclosures.items()}, **self.blocks}
+
+    @property
+    def closing(self) -> frozenset[str]:
+        """The terminals that close an enclosure or a block."""
+        return frozenset(chain(*self.closers.values()))
 
     @property
     def editor(self) -> EditorPolicy:

@@ -15,7 +15,7 @@ from fimlsp.quotient.first_state import ConnectOptions
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.choose_repair import RepairChoice
-from fimlsp.quotient.recovery.finished_line import finishes_line
+from fimlsp.quotient.recovery.finished_line import finishes_line, opens_as_needed
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
@@ -35,10 +35,10 @@ def _assumed_text_of(_: LexerTables, tables: LanguageTables) -> AssumedText:
 
 
 def _finishes_line(document: ContextDocument, connected: State, start: int, end: int) -> bool:
-    """True if a middle only has to finish its line, or if lines mean nothing in the language."""
+    """True if a middle only has to finish its line; or closes brackets, if lines mean nothing."""
     tables = document.tables
     if not tables.offside:
-        return True
+        return opens_as_needed(document, connected, start, end)
     return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
 
 
