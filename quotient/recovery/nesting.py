@@ -112,7 +112,7 @@ class Nesting:
         while start < stop:
             if self._is_marker(start):
                 end = physical_end(self.data, start)
-                self.removed.append((start, end, b""))
+                self.removed.append((start, start + len(self.data[start:end].rstrip(_LINE_ENDS)), b""))
                 start = end
                 continue
             line = self.document.line_at(start)
@@ -201,10 +201,10 @@ class Nesting:
         if self._left_open(number):
             return False
         following = self.lines[number + 1] if number + 1 < len(self.lines) else None
-        if following is None or following.opaque:
-            return False
-        is_its_end = following.column == top.column and self._closes(self.kinds[following.read[0].kind], top)
-        return is_its_end or following.column.deeper_than(top.column)
+        if following is None or following.column.deeper_than(top.column):
+            return following is not None
+        is_aligned = following.column == top.column and not following.opaque
+        return is_aligned and self._closes(self.kinds[following.read[0].kind], top)
 
     def _may_open_since(self, first: int, last: int) -> bool:
         """True if the cursor's line is between these lines, and may open something by the line after it."""
@@ -259,17 +259,28 @@ class Nesting:
         """Close before line *number* everything opened in equally deep lines, if the line can then follow."""
         line = self.lines[number]
         while self.opened and self.opened[-1].column == line.column and self._ends_before(number):
-            chart = self._chart_before(number)
-            if chart is not None and not self._follows(chart, self.opened[-1].kind, line):
+            count = self._count_to_close(number)
+            if not count:
                 return
-            self._close(number)
+            for _ in range(count):
+                self._close(number)
 
-    def _follows(self, chart: EarleySet, opener: str | None, line: _Line) -> bool:
-        """True if *line* can follow *chart* once *opener* is closed."""
-        if opener is None:
-            return False
-        closed = self._scanned(chart, [self.closers[opener][0]])
-        return closed is not None and self._after(closed, line) is not None
+    def _count_to_close(self, number: int) -> int:
+        """The number of openers in equally deep lines that must be closed before line *number* can follow.
+
+        0 if it cannot, and 1 if that is unknown.
+        """
+        line, chart = self.lines[number], self._chart_before(number)
+        if chart is None:
+            return 1
+        closers: list[str] = []
+        for opened in reversed(self.opened):
+            if opened.kind is None or opened.column != line.column:
+                break
+            closers.append(self.closers[opened.kind][0])
+            if self._after(self._scanned(chart, closers), line) is not None:
+                return len(closers)
+        return 0
 
     def _chart_before(self, number: int) -> EarleySet | None:
         """The Earley set before line *number*, after all additions; None if it is unknown."""

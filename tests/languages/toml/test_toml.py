@@ -130,7 +130,16 @@ def test_all_orders_of_definitions(length):
         assert (not check.faults(text)) is is_toml(text), text
 
 
-LINES_AROUND_DELIMITERS = (b"[t]\n", b"b='''", b"''' #'''\n", b"'''\n", b"a\n", b"# '''\n", b'"""\n', b'c="""\n')
+LINES_AROUND_DELIMITERS = (
+    b"[t]\n",
+    b"b='''",
+    b"''' #'''\n",
+    b"'''\n",
+    b"a\n",
+    b"# '''\n",
+    b'"""\n',
+    b'c="""\n',
+)
 STRINGS = (b"0='''", b"0='''\n", b'0="""', b'0="""\\', b"[x]\n0='''", b"", b"0=1\n")
 
 
