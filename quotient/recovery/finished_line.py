@@ -35,7 +35,7 @@ def finishes_line(
 
 
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
-    """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens only a block below.
+    """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
 
     It opens no comment for later text to close, and brackets only if the lines below are deeper.
     """
@@ -104,7 +104,8 @@ class _CursorLine:
     @property
     def is_above_deeper(self) -> bool:
         """True if the next line with code is deeper."""
-        return self._next is not None and self._next.column.deeper_than(self.column)
+        column = None if self._next is None else self._next.column
+        return column is not None and column.deeper_than(self.column)
 
     def adds_more(self, completion: bytes) -> bool:
         """True if *completion* does more than finish the line.

@@ -61,7 +61,8 @@ ADDED = {
         "f(\n  a,\n  b) + {\n  c: <|>\n}\n",
     ],
     "tsx": [
-        "x = (\n  <a\n    b={<|>}\n  >\n    {f.map((g) => {\n      if (g) {\n        h()« }»\n      return g\n    })}\n  </a>\n)\n",
+        "let y = <|>\nlet x = (\n  <a\n    b={c}\n  >\n    {f.map((g) => {\n      if (g) {\n        h()« }»\n"
+        "      return g\n    })}\n  </a>\n)\n",
         "let x = `${a}b`\nfunction f() {\n  <|>\n}\n",
     ],
 }
