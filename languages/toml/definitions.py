@@ -33,7 +33,8 @@ _AFTER_VALUE = re.compile(rb"[ \t]*(?:[],}#\r\n]|\Z)")
 _ENDS = (b"=0", b"x=0", b"0", b"}", b"0}", b"=0}", b"=0}}", b"]", b"0]")
 """Texts that end an expression, each from other places in it."""
 _HIDES = re.compile(rb"[#\"']")
-_DELIMITERS = re.compile(rb'(?<!")"{3,5}(?!")'), re.compile(rb"(?<!')'{3,5}(?!')")
+_DELIMITERS = re.compile(rb'\\.|"{3,5}', re.DOTALL), re.compile(rb"'{3,5}")
+"""Each matches the ends of a string over several lines, and escapes in it."""
 _KEY_SIGNS = re.compile(rb"[=.\[\]\"' \t\r\n{},]")
 
 
@@ -190,7 +191,7 @@ class DefinedOnce(WholeTextCheck):
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
-        self._last_right = b"", False
+        self._last_right: tuple[bytes, tuple[frozenset[int], ...]] = b"", ()
         self._read = WeighedDict[bytes, Expression | None](4 * MEGABYTE, lambda key, _: 500 + 10 * len(key))
 
     def faults(self, data: bytes) -> Sequence[Fault]:
@@ -234,33 +235,38 @@ class DefinedOnce(WholeTextCheck):
             completion = data[begin:place] + text + data[place : begin + len(completion)]
         return completion
 
-    def closes_string(self, right: bytes) -> bool:
-        """As in `WholeTextCheck`, if the first delimiter of a kind may both open and close a string."""
+    def may_be_in_string(self, right: bytes, at: int) -> bool:
+        """As in `WholeTextCheck`, where the first delimiter of a kind may both open and close a string."""
         if right != self._last_right[0]:
-            found = (delimiter.search(right) for delimiter in _DELIMITERS)
-            self._last_right = (
-                right,
-                any(self._may_close_string(match) for match in found if match is not None),
-            )
-        return self._last_right[1]
+            self._last_right = right, tuple(self._codes_after_strings(right))
+        return any(at not in code for code in self._last_right[1])
 
-    def _may_close_string(self, delimiter: re.Match[bytes]) -> bool:
-        """True if the text around *delimiter* can be read if it closes a string, and if it opens one."""
-        right, start = delimiter.string, delimiter.start()
-        if _AFTER_VALUE.match(right, delimiter.end()) is None or not self._is_code(right, delimiter.end()):
-            return False
-        line = right[right.rfind(b"\n", 0, start) + 1 : start]
-        return _HIDES.search(line) is not None or self._is_code(right, start)
+    def _codes_after_strings(self, right: bytes) -> Iterator[frozenset[int]]:
+        """For each string that a middle may open and *right* close, the starts of lexemes after it."""
+        if right.startswith((b'"', b"\\")):
+            yield frozenset()  # a backslash before it changes its meaning
+        for delimiter in _DELIMITERS:
+            ends = (match for match in delimiter.finditer(right) if not match[0].startswith(b"\\"))
+            match = next(ends, None)
+            if match is None or _AFTER_VALUE.match(right, match.end()) is None:
+                continue
+            starts = self._lexeme_starts(right, match.end())
+            line = right[right.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+            if starts is not None and (
+                _HIDES.search(line) is not None or self._lexeme_starts(right, match.start()) is not None
+            ):
+                yield starts
 
-    def _is_code(self, data: bytes, position: int) -> bool:
-        """True if *data* consists of lexemes from *position* on."""
-        lexical = self._lexical
+    def _lexeme_starts(self, data: bytes, position: int) -> frozenset[int] | None:
+        """Where the lexemes of *data* from *position* on start; None if it does not consist of lexemes."""
+        lexical, starts = self._lexical, list[int]()
         while position < len(data):
             lexeme = longest_match(lexical, lexical.dfa.starts[lexical.unknown.mode], data, position)
             if lexeme is None:
-                return False
+                return None
+            starts.append(position)
             position = lexeme[1]
-        return True
+        return frozenset(starts)
 
     def may_be_quoted(self, line: bytes) -> bool:
         """As in `WholeTextCheck`: no, as other strings end in their line."""

@@ -391,7 +391,12 @@ def regular_expression(not_first: str) -> Regex:
     of_class = sequence("[", many(choice(character_but("]\\" + _BREAKS), escaped)), "]")
     first = choice(character_but("*/\\[" + _BREAKS + not_first), escaped, of_class)
     unit = choice(character_but("/\\[" + _BREAKS), escaped, of_class)
-    return sequence("/", first, many(unit), "/", many(_part()))
+    flag = choice(
+        one_of(string.ascii_letters + string.digits + "_$"),
+        code_points(_ranges("letters")),
+        code_points(_ranges("marks")),
+    )
+    return sequence("/", first, many(unit), "/", many(flag))
 
 
 def comment_in_line() -> Regex:

@@ -20,6 +20,7 @@ from fimlsp.quotient.language.contract import Fault, WholeTextCheck
 _MOST_TEXTS = 4
 _MOST_CHANGED = 4_000
 _CHUNK = 1 << 16
+_LONGEST_NAME = 200
 _NAME = re.compile(rb"[^\s/>{<\"']*")
 _OPENING, _CLOSED, _CLOSING = "opening", "closed", "closing"
 _ROLES: Mapping[str, str] = {
@@ -162,7 +163,7 @@ class TagNames(WholeTextCheck):
 
     def mended(self, before: bytes, completion: bytes, after: bytes) -> bytes:
         """As in `WholeTextCheck`: each tag in the completion gets the name of its partner."""
-        if b"<" not in completion and b">" not in completion:
+        if b"<" not in completion and b">" not in completion and not _ends_in_name(before):
             return completion
         data, begin, end = b"".join((before, completion, after)), len(before), len(before) + len(completion)
         edits: list[tuple[int, int, bytes]] = []
@@ -189,6 +190,13 @@ class TagNames(WholeTextCheck):
         """As in `WholeTextCheck`."""
         del statement, fresh, right
         return False
+
+
+def _ends_in_name(text: bytes) -> bool:
+    """True if *text* may end in the name of a tag, or directly before one."""
+    start = text.rfind(b"<", max(0, len(text) - _LONGEST_NAME)) + 1
+    name = _NAME.match(text, start + text.startswith(b"/", start)) if start else None
+    return name is not None and name.end() == len(text)
 
 
 def _moved(fault: Fault, shift: int, begin: int) -> Fault:

@@ -173,7 +173,7 @@ class RightGrammar:
     def __init__(self, closed_blocks: ClosedBlocks, markers: int) -> None:
         self.partial_rules = RightPartialRules(closed_blocks, markers)
         self.automaton = Automaton(self.partial_rules, closed_blocks.tables.forward.earley.automaton)
-        self.cheapest: dict[int, CheapestSentences] = {}
+        self.cheapest: dict[tuple[int, frozenset[int]], CheapestSentences] = {}
 
 
 @value(eq=False)
@@ -189,7 +189,7 @@ class MiddleGrammar:
     earley: Earley
     start: EarleySet
     root: int
-    cheapest: dict[int, CheapestSentences] = field(default_factory=dict, repr=False)
+    cheapest: dict[tuple[int, frozenset[int]], CheapestSentences] = field(default_factory=dict, repr=False)
 
     @property
     def tables(self) -> LanguageTables:

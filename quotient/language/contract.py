@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -90,8 +91,9 @@ class WholeTextCheck(ABC):
         del before, after
         return completion
 
-    def closes_string(self, right: bytes) -> bool:
-        """True if *right*, after a cursor, may end a string over several lines that a middle opens."""
+    def may_be_in_string(self, right: bytes, at: int) -> bool:
+        """True if a middle may open a string over several lines that hides `right[at]`, after a cursor."""
+        del at
         return b"'''" in right or b'"""' in right
 
     def may_be_quoted(self, line: bytes) -> bool:
@@ -191,6 +193,16 @@ class Language(ABC):
     enclosures: Mapping[str, str]
     blocks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     byte_order_mark: bool = False
+
+    @property
+    def closers(self) -> Mapping[str, tuple[str, ...]]:
+        """The terminals that close each terminal which opens an enclosure or a block."""
+        return {**{opener: (closer,) for opener, closer in self.enclosures.items()}, **self.blocks}
+
+    @property
+    def closing(self) -> frozenset[str]:
+        """The terminals that close an enclosure or a block."""
+        return frozenset(chain(*self.closers.values()))
 
     @property
     def editor(self) -> EditorPolicy:

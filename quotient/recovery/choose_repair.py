@@ -15,7 +15,7 @@ from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.recovery.bracket_layout import Unit
 from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, candidates, finishing
-from fimlsp.quotient.recovery.finished_line import count_unmatched, finishes_line
+from fimlsp.quotient.recovery.finished_line import count_unmatched, finishes_line, opens_as_needed
 from fimlsp.quotient.recovery.lexemes import column_of, lexemes
 from fimlsp.quotient.recovery.lines import NextLine
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
@@ -48,11 +48,15 @@ class RepairChoice:
             text = candidate.text
             before = read_up_to(text.document, text.cursor) if text.repairs else None
             state = before and connect(text.document, text.cursor_end, *before, options)
-            if state is not None and finishes_line(
-                self.left.assumed, text.document, state, text.cursor, text.cursor_end
-            ):
+            if state is not None and self._finishes(state, text):
                 return Choice(state, text)
         return None
+
+    def _finishes(self, state: State, text: RepairedText) -> bool:
+        place = text.document, state, text.cursor, text.cursor_end
+        if not self.left.assumed.tables.offside:
+            return opens_as_needed(*place)
+        return finishes_line(self.left.assumed, *place)
 
     def choose(self, line_end: int, options: ConnectOptions) -> Choice | None:
         """The first state of the middles in the best candidate, and its text; None if no candidate connects.

@@ -34,6 +34,26 @@ def finishes_line(
     return not (b"\n" in completion or line.adds_more(completion) or line.goes_on_outside)
 
 
+def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
+    """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
+
+    It opens no comment for later text to close, and brackets only if the lines below are deeper.
+    """
+    if state.complete:
+        return True
+    lexical, completion = document.tables.lexical, state.shortest_completion
+    read = lexemes(lexical, completion, 0, len(completion)).read
+    if read and read[-1].missing:
+        return False
+    openers, closing = document.tables.language.closers, document.tables.language.closing
+    depth = lowest = 0
+    for name in (lexical.kinds[lexeme.kind] for lexeme in read):
+        depth -= name in closing
+        lowest = min(lowest, depth)
+        depth += name in openers
+    return depth == lowest or (not lowest and _CursorLine(document, cursor, cursor_end).is_above_deeper)
+
+
 class _CursorLine:
     """The line of a cursor in *document*, and the lines around it as they are."""
 
@@ -80,6 +100,12 @@ class _CursorLine:
         """True if the very next line is deeper, so that a header is likely meant."""
         below = self.document.line_at(self.end) if self.end < len(self.document.data) else None
         return below is not None and below.column is not None and below.column.deeper_than(self.column)
+
+    @property
+    def is_above_deeper(self) -> bool:
+        """True if the next line with code is deeper."""
+        column = None if self._next is None else self._next.column
+        return column is not None and column.deeper_than(self.column)
 
     def adds_more(self, completion: bytes) -> bool:
         """True if *completion* does more than finish the line.

@@ -21,7 +21,12 @@ MOST_LINES = 200
 """The number of lines read above the cursor, and below."""
 _MOST_CONDITION = 4
 _LINE_ENDS = b"\r\n"
+_MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
+"""The starts of the lines that mark a conflict in a merge."""
+_AFTER_MARKER = b" ", b"\r", b"\n", b""
 _LABEL_END = ":"
+_NO_BLOCKS = frozenset("([")
+"""Openers that start no block after a condition."""
 
 
 class _Line(NamedTuple):
@@ -46,7 +51,7 @@ class Nesting:
     """The lines around a cursor, which spans from *cursor* to *cursor_end*, read one by one.
 
     The elements of `opened` have the column of the line that opened them, and are closed after the last line
-    that is deeper. `added` has the kinds to add after each line.
+    that is deeper. `added` has the kinds to add after each line. Lines that mark conflicts are left out.
     """
 
     def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
@@ -56,16 +61,12 @@ class Nesting:
         self.tables = document.tables
         self.data = document.data
         self.kinds = self.tables.lexical.kinds
-        language = self.tables.language
-        brackets = {
-            opener: (closer,)
-            for opener, closer in language.enclosures.items()
-            if not self.tables.lexical.line_starts or None not in (self._word(opener), self._word(closer))
-        }
-        self.closers = {**brackets, **language.blocks}
-        self.closing = frozenset(closer for closers in self.closers.values() for closer in closers)
+        self.closers = self.tables.language.closers
+        self.closing = self.tables.language.closing
         begin, above = document.left_at(_lines_up(self.data, line_start, MOST_LINES))
         self.modes: ModeStack | None = above.modes if self.tables.lexical.line_starts else None
+        self.removed: list[Edit] = []
+        self.forgotten: _Opened | None = None  # the last opener that was forgotten
         self.lines = [*self._read(begin, line_start), *self._around(line_start, cursor, cursor_end, line_end)]
         self.lines += self._read(line_end, _lines_down(self.data, line_end, MOST_LINES))
         context = document.left_at(begin)[1]
@@ -76,14 +77,14 @@ class Nesting:
         self.added: dict[int, list[str]] = {}
 
     def edits(self) -> tuple[Edit, ...]:
-        """Additions by which everything is closed in the column in which it is opened, and vice versa."""
+        """Edits by which everything is closed in the column in which it is opened, and vice versa."""
         for number in range(len(self.lines)):
             self._take(number)
         ends = [lexeme.end for line in self.lines for lexeme in line.read[-1:]]
         if ends and not self.data[ends[-1] :].strip():
             while self.opened:
                 self._close(len(self.lines))
-        return tuple(self._edit(number, kinds) for number, kinds in self.added.items())
+        return *self.removed, *(self._edit(number, kinds) for number, kinds in self.added.items())
 
     def _edit(self, number: int, kinds: list[str]) -> Edit:
         end = self._without_line_end(self.lines[number]).read[-1].end
@@ -109,6 +110,11 @@ class Nesting:
     def _read(self, start: int, stop: int) -> Iterator[_Line]:
         """The lines with code from *start* to *stop*; those that a string joins are one."""
         while start < stop:
+            if self._is_marker(start):
+                end = physical_end(self.data, start)
+                self.removed.append((start, start + len(self.data[start:end].rstrip(_LINE_ENDS)), b""))
+                start = end
+                continue
             line = self.document.line_at(start)
             last = start if line.broken else start + line.size - 1
             end = min(physical_end(self.data, max(start, last)), stop)
@@ -116,6 +122,10 @@ class Nesting:
             if reading.read:
                 yield _Line(start, self._column_at(start), reading.read)
             start = end
+
+    def _is_marker(self, start: int) -> bool:
+        after = start + len(_MARKERS[0])
+        return self.data.startswith(_MARKERS, start) and self.data[after : after + 1] in _AFTER_MARKER
 
     def _around(self, start: int, cursor: int, cursor_end: int, end: int) -> Iterator[_Line]:
         """The cursor's line without its middle."""
@@ -127,10 +137,10 @@ class Nesting:
 
     def _take(self, number: int) -> None:
         line = self.lines[number]
-        names = [self.kinds[lexeme.kind] for lexeme in line.read]
         if line.opaque:
             self._take_opaque(number)
             return
+        names = [self.kinds[lexeme.kind] for lexeme in self._without_line_end(line).read]
         self._forget_inline(number)
         self._end_condition(number)
         if names[0] in self.closing:
@@ -144,7 +154,10 @@ class Nesting:
         closed: int | None = None
         column = line.column
         for index, name in enumerate(names, 1):
-            if name in self.closing and self.opened and self._closes(name, self.opened[-1]):
+            if index > 1 and name in self.closing and self._is_surplus(number, name):
+                lexeme = line.read[index - 1]
+                self.removed.append((lexeme.start, lexeme.end, b""))
+            elif name in self.closing and self.opened and self._closes(name, self.opened[-1]):
                 top = self.opened.pop()
                 closed = top.line if index == 1 else closed
                 column = min(column, top.column)
@@ -158,7 +171,7 @@ class Nesting:
         """Take the cursor's line, which may close and open whatever the lines around it require."""
         column = self.lines[number].column
         while self.opened and self._ends_before(number):
-            self.opened.pop()
+            self.forgotten = self.opened.pop()
         is_inside = bool(self.opened) and self.opened[-1].column == column
         if self._is_followed_deeper(number) and not is_inside:
             self.opened.append(_Opened(None, column, number, is_last=True))
@@ -175,13 +188,36 @@ class Nesting:
             return not between or any(line.column.deeper_than(column) for line in between)
         return top.column.deeper_than(column)
 
+    def _is_surplus(self, number: int, name: str) -> bool:
+        """True if *name* in the inside of line *number* closes nothing, or a block that goes on after it."""
+        column, top = self.lines[number].column, self.opened[-1] if self.opened else None
+        if top is None or top.kind is None or not top.is_last or not column.deeper_than(top.column):
+            return False
+        is_forgotten = self.forgotten is not None and top.line < self.forgotten.line
+        if is_forgotten or self._may_open_since(top.line, number):
+            return False
+        if not self._closes(name, top):
+            return True
+        if self._left_open(number):
+            return False
+        following = self.lines[number + 1] if number + 1 < len(self.lines) else None
+        if following is None or following.column.deeper_than(top.column):
+            return following is not None
+        is_aligned = following.column == top.column and not following.opaque
+        return is_aligned and self._closes(self.kinds[following.read[0].kind], top)
+
+    def _may_open_since(self, first: int, last: int) -> bool:
+        """True if the cursor's line is between these lines, and may open something by the line after it."""
+        opaque = next((i for i in range(first + 1, last) if self.lines[i].opaque), None)
+        return opaque is not None and self._is_followed_deeper(opaque)
+
     def _closes(self, name: str, opened: _Opened) -> bool:
         return opened.kind is None or name in self.closers[opened.kind]
 
     def _forget_inline(self, number: int) -> None:
         """Forget openers within the line before *number* if the lines after it are not deeper."""
         while self.opened and self._is_inline(self.opened[-1], number):
-            self.opened.pop()
+            self.forgotten = self.opened.pop()
 
     def _is_inline(self, opened: _Opened, number: int) -> bool:
         if opened.line != number - 1 or opened.kind is None or opened.is_last:
@@ -197,7 +233,7 @@ class Nesting:
         top = self.opened[-1] if self.opened else None
         if top is None or not top.is_last or top.line != number - 1 or line.column.deeper_than(top.column):
             return
-        if self.kinds[line.read[0].kind] in self.closing:
+        if self.kinds[line.read[0].kind] in self.closing or self._is_label(line) or top.kind in _NO_BLOCKS:
             return
         for before in reversed(self.lines[max(top.line - _MOST_CONDITION, 0) : top.line]):
             if line.column.deeper_than(before.column):
@@ -223,17 +259,28 @@ class Nesting:
         """Close before line *number* everything opened in equally deep lines, if the line can then follow."""
         line = self.lines[number]
         while self.opened and self.opened[-1].column == line.column and self._ends_before(number):
-            chart = self._chart_before(number)
-            if chart is not None and not self._follows(chart, self.opened[-1].kind, line):
+            count = self._count_to_close(number)
+            if not count:
                 return
-            self._close(number)
+            for _ in range(count):
+                self._close(number)
 
-    def _follows(self, chart: EarleySet, opener: str | None, line: _Line) -> bool:
-        """True if *line* can follow *chart* once *opener* is closed."""
-        if opener is None:
-            return False
-        closed = self._scanned(chart, [self.closers[opener][0]])
-        return closed is not None and self._after(closed, line) is not None
+    def _count_to_close(self, number: int) -> int:
+        """The number of openers in equally deep lines that must be closed before line *number* can follow.
+
+        0 if it cannot, and 1 if that is unknown.
+        """
+        line, chart = self.lines[number], self._chart_before(number)
+        if chart is None:
+            return 1
+        closers: list[str] = []
+        for opened in reversed(self.opened):
+            if opened.kind is None or opened.column != line.column:
+                break
+            closers.append(self.closers[opened.kind][0])
+            if self._after(self._scanned(chart, closers), line) is not None:
+                return len(closers)
+        return 0
 
     def _chart_before(self, number: int) -> EarleySet | None:
         """The Earley set before line *number*, after all additions; None if it is unknown."""
@@ -250,11 +297,14 @@ class Nesting:
 
     def _scanned(self, chart: EarleySet | None, names: Sequence[str]) -> EarleySet | None:
         """The set after *names*, added at the end of a line, and after the line end if that is a lexeme."""
-        kinds = [self.kinds.index(name) for name in names]
-        after = chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
+        after = self._read_on(chart, names)
         if after is None or not names or (terminator := self._terminator(names[-1])) is None:
             return after
         return self.tables.forward.read(after, self.tables.terminals([terminator])) or after
+
+    def _read_on(self, chart: EarleySet | None, names: Sequence[str]) -> EarleySet | None:
+        kinds = [self.kinds.index(name) for name in names]
+        return chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
 
     def _terminator(self, name: str) -> int | None:
         """The kind of a line end after *name* if it ends a statement; None elsewhere."""
@@ -265,7 +315,7 @@ class Nesting:
     def _close(self, number: int) -> None:
         """Close the innermost before line *number*."""
         top = self.opened.pop()
-        if top.kind is not None:
+        if top.kind is not None and self._word(self.closers[top.kind][0]) is not None:
             self._add(number - 1, self.closers[top.kind][0])
 
     def _add(self, number: int, kind: str) -> None:
@@ -278,23 +328,23 @@ class Nesting:
     def _open_for(self, number: int, closer: str) -> None:
         """Add an opener for the *closer* at the start of line *number*, after the line in its column.
 
-        Not if something was opened there.
+        Not if something was opened there. A line that was cut off in brackets gets their closers first.
         """
-        column = self.lines[number].column
-        if self.opened and (not column.deeper_than(self.opened[-1].column)):
-            return
-        opening = self._aligned_before(number)
-        if opening is None:
+        column, opening = self.lines[number].column, self._aligned_before(number)
+        while self.opened and self.opened[-1].line == opening and not self._closes(closer, self.opened[-1]):
+            self.opened.pop()
+        if opening is None or (self.opened and not column.deeper_than(self.opened[-1].column)):
             return
         if not self.lines[opening + 1].column.deeper_than(column) or opening in self.added:
             return
-        kind = self._fitting_opener(opening, closer) if self._is_balanced(opening) else None
+        cut_off = [self.closers[kind][0] for kind in reversed(self._left_open(opening))]
+        kind = self._fitting_opener(opening, cut_off, closer)
         if kind is not None:
-            self.added[opening] = [kind]
+            self.added[opening] = [*cut_off, kind]
             self.opened.append(_Opened(kind, column, opening, is_last=True))
 
     def _aligned_before(self, number: int) -> int | None:
-        """The last line before *number* in its column that is no label.
+        """The last line before *number* in its column that is no label, or a label directly above its block.
 
         None if a shallower one or the cursor's comes after it.
         """
@@ -303,27 +353,38 @@ class Nesting:
             line = self.lines[before]
             if column.deeper_than(line.column) or line.opaque:
                 return None
-            is_label = line.read and self.kinds[line.read[-1].kind] == _LABEL_END
-            if line.column == column and not is_label:
+            if line.column == column and (not self._is_label(line) or self._may_open(before)):
                 return before
         return None
 
-    def _fitting_opener(self, number: int, closer: str) -> str | None:
-        """An opener that can follow line *number*, and that *closer* can close."""
+    def _is_label(self, line: _Line) -> bool:
+        return self.kinds[self._without_line_end(line).read[-1].kind] == _LABEL_END
+
+    def _may_open(self, label: int) -> bool:
+        """True if the line of a *label* may open a block. The end of a forgotten one may be in its column."""
+        is_forgotten = self.forgotten is not None and self.forgotten.column == self.lines[label].column
+        return self._is_followed_deeper(label) and not is_forgotten
+
+    def _fitting_opener(self, number: int, cut_off: Sequence[str], closer: str) -> str | None:
+        """An opener that can follow line *number* and *cut_off*, and that *closer* can close."""
         self.chart, self.n_charted = self.first_chart, 0
         chart = self._after(self._chart_before(number), self._without_line_end(self.lines[number]))
-        openers = (opener for opener, closers in self.closers.items() if closer in closers)
-        fitting = next((opener for opener in openers if self._scanned(chart, [opener]) is not None), None)
+        openers = [opener for opener, closers in self.closers.items() if closer in closers]
+        written = (opener for opener in openers if self._word(opener) is not None)
+        fitting = (opener for opener in written if self._read_on(chart, [*cut_off, opener]) is not None)
+        opener = next(fitting, None)
         self.chart, self.n_charted = self.first_chart, 0
-        return fitting
+        return opener
 
-    def _is_balanced(self, number: int) -> bool:
-        """True if line *number* leaves nothing open that it opens."""
-        names = [self.kinds[lexeme.kind] for lexeme in self.lines[number].read]
-        depth = 0
-        for name in names:
-            depth = max(depth - (name in self.closing), 0) + (name in self.closers)
-        return depth == 0
+    def _left_open(self, number: int) -> list[str]:
+        """The openers in line *number* that nothing in it closes."""
+        opened: list[str] = []
+        for name in (self.kinds[lexeme.kind] for lexeme in self.lines[number].read):
+            if name in self.closing and opened:
+                opened.pop()
+            if name in self.closers:
+                opened.append(name)
+        return opened
 
 
 def _lines_up(data: bytes, position: int, count: int) -> int:

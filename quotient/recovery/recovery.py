@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
+from fimlsp.lexing.line import physical_end
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.first_state import ConnectOptions
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.choose_repair import RepairChoice
-from fimlsp.quotient.recovery.finished_line import finishes_line
+from fimlsp.quotient.recovery.finished_line import finishes_line, opens_as_needed
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
@@ -34,19 +35,12 @@ def _assumed_text_of(_: LexerTables, tables: LanguageTables) -> AssumedText:
     return AssumedText(tables)
 
 
-def _finishes_line(document: ContextDocument, connected: State, start: int, end: int) -> bool:
-    """True if a middle only has to finish its line, or if lines mean nothing in the language."""
-    tables = document.tables
-    if not tables.offside:
-        return True
-    return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
-
-
 class Recoveries:
     """The recoveries of a document at its last cursor; they follow the cursor in its line."""
 
     def __init__(self) -> None:
         self._known: dict[bool, Recovery] = {}  # True: all that is open above is ended
+        self._judged: tuple[int, int, bool] | None = None  # a line, by its bounds, and the judgement of it
 
     def follow(self, document: ContextDocument, edit: Replacement) -> None:
         """Keep those that still serve *document* after *edit*."""
@@ -54,6 +48,8 @@ class Recoveries:
         for forgotten, recovery in known.items():
             if recovery.follow(document, edit):
                 self._known[forgotten] = recovery
+        if self._judged is not None and not _is_within(self._judged[:2], document, edit):
+            self._judged = None
 
     def readings(
         self,
@@ -70,7 +66,7 @@ class Recoveries:
         """
         state: State | None = None
         repairs: tuple[TextRepair, ...] = ()
-        if connected is None or not _finishes_line(document, connected, start, end):
+        if connected is None or not self._finishes(document, connected, start, end):
             recovery = self._at(document, start, end)
             state, repairs = recovery.state(document, start, end, options, connects=connected is not None)
         if not may_be_forgotten(document, connected, start, end):
@@ -78,6 +74,22 @@ class Recoveries:
         recovery = self._at(document, start, end, forgotten=True)
         other, forgotten = recovery.state(document, start, end, options)
         return (state if forgotten == repairs else either(state, other)), forgotten or repairs
+
+    def _finishes(self, document: ContextDocument, connected: State, start: int, end: int) -> bool:
+        """True if a middle only has to finish its line; it may close brackets too, if lines mean nothing.
+
+        Then the lines around decide, so the judgement holds while the cursor's line is edited.
+        """
+        tables = document.tables
+        if tables.offside:
+            return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
+        bounds = (
+            document.data.rfind(b"\n", 0, start) + 1,
+            len(document.data) - physical_end(document.data, end),
+        )
+        if self._judged is None or self._judged[:2] != bounds:
+            self._judged = *bounds, opens_as_needed(document, connected, start, end)
+        return self._judged[2]
 
     def _at(self, document: ContextDocument, start: int, end: int, *, forgotten: bool = False) -> Recovery:
         """The recovery at a cursor; if *forgotten*, all that is open above is ended there."""
@@ -202,6 +214,12 @@ class Recovery:
             return None, ()
         ways = [way for way in (nearest, finishing) if way is not None]
         return either(*(way.state for way in ways)), tuple(ways[-1].text.repairs) if ways else ()
+
+
+def _is_within(bounds: tuple[int, int], document: ContextDocument, edit: Replacement) -> bool:
+    """True if *edit* changed the line with these *bounds*, from both ends of the text, and nothing else."""
+    end = edit.start + len(edit.text)
+    return bounds[0] <= edit.start and end <= len(document.data) - bounds[1] and b"\n" not in edit.text
 
 
 def _inserts_at(repairs: Iterable[TextRepair], data: bytes, cursor_end: int) -> bool:

@@ -23,6 +23,8 @@ Symbols = tuple[int, ...]
 _Path = tuple["_Path", Symbols] | None
 _Queue = list[tuple[int, int, "Source", int, EarleySet, _Path]]
 _COST_OF_CLOSED_INDENT = 4
+_AVOIDED = 10_000
+"""The cost of a marker that no sentence should end with."""
 
 
 class Incomplete(Protocol):
@@ -68,13 +70,24 @@ class Source:
 def sentences(
     state: Incomplete, skipping: int, *, uncommon: bool = False
 ) -> Iterator[tuple[Source, list[int], list[RightEntry]]]:
-    """The cheapest sentences of the grammar after *state*: the source, the symbols, and the right entries."""
+    """The cheapest sentences of the grammar after *state*: the source, the symbols, and the right entries.
+
+    Before the first symbol no rule is open, so a search finds a single sentence. Others avoid its marker.
+    """
     grammar = state.connection.grammar
-    cheapest = _cheapest(state.connection, skipping)
     sources = sources_of(state, uncommon=uncommon)
-    for source, missing in completions(cheapest, sources, grammar.start, grammar.root):
-        *symbols, marker = cheapest.expand(missing)
-        yield source, symbols, [entry for entry in state.connection.right_entries if entry.marker == marker]
+    avoided: frozenset[int] = frozenset()
+    while sources:
+        cheapest = _cheapest(state.connection, skipping, avoided)
+        markers: set[int] = set()
+        for source, missing in completions(cheapest, sources, grammar.start, grammar.root):
+            *symbols, marker = cheapest.expand(missing)
+            if marker not in avoided:
+                markers.add(marker)
+                entries = [entry for entry in state.connection.right_entries if entry.marker == marker]
+                yield source, symbols, entries
+        sources = [source for source in sources if source.chart is grammar.start] if markers else []
+        avoided |= markers
 
 
 def completions(
@@ -246,25 +259,23 @@ def _after_fallback(state: Incomplete) -> list[Source]:
     return [] if following is None else sources_of(following)
 
 
-def _cheapest(connection: Connection, skipping: int) -> CheapestSentences:
-    grammar = connection.grammar
-    sentences = grammar.cheapest.get(skipping)
+def _cheapest(connection: Connection, skipping: int, avoided: frozenset[int]) -> CheapestSentences:
+    grammar, key = connection.grammar, (skipping, avoided)
+    sentences = grammar.cheapest.get(key)
     if sentences is None:
-        below = _cheapest_of_right(connection, skipping)
-        sentences = grammar.cheapest[skipping] = CheapestSentences(
-            below.costs.copy(), {}, grammar.left, below
-        )
+        below = _cheapest_of_right(connection, skipping, avoided)
+        sentences = grammar.cheapest[key] = CheapestSentences(below.costs.copy(), {}, grammar.left, below)
     return sentences
 
 
-def _cheapest_of_right(connection: Connection, skipping: int) -> CheapestSentences:
-    right = connection.grammar.right
-    sentences = right.cheapest.get(skipping)
+def _cheapest_of_right(connection: Connection, skipping: int, avoided: frozenset[int]) -> CheapestSentences:
+    right, key = connection.grammar.right, (skipping, avoided)
+    sentences = right.cheapest.get(key)
     if sentences is None:
         below = connection.tables.cheapest
-        known = below.costs | _costs_of_markers(connection, skipping)
+        known = below.costs | _costs_of_markers(connection, skipping) | dict.fromkeys(avoided, _AVOIDED)
         sentences = CheapestSentences(known, {}, right.partial_rules, below, other=_COST_OF_CLOSED_INDENT)
-        right.cheapest[skipping] = sentences
+        right.cheapest[key] = sentences
     return sentences
 
 

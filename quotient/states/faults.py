@@ -192,17 +192,23 @@ class TextSides:
         right = self.right
         line_start = max(right.rfind(b"\n", 0, max(offset, 0)), right.rfind(b"\r", 0, max(offset, 0))) + 1
         line = right[line_start : right.find(b"\n", line_start) + 1 or None]
-        return line_start > 0 and not (self.check.may_be_quoted(line) or self.check.closes_string(right))
+        return line_start > 0 and not (
+            self.check.may_be_quoted(line) or self.check.may_be_in_string(right, offset)
+        )
 
     def is_given(self, fault: Fault, completion: bytes) -> bool:
         """True if the *fault* of a completed text lies in the two sides alone, so all middles have it."""
         left_end = len(self.left)
         if all(end < left_end for _, end in fault.spans):
             return True
-        line_end = self.right.find(b"\n") + 1
-        if not fault.local or not line_end or self.check.closes_string(self.right):
+        line_end, right_start = self.right.find(b"\n") + 1, left_end + len(completion)
+        if not fault.local or not line_end:
             return False
-        return all(start >= left_end + len(completion) + line_end for start, _ in fault.spans)
+        return all(
+            start >= right_start + line_end
+            and not self.check.may_be_in_string(self.right, start - right_start)
+            for start, _ in fault.spans
+        )
 
 
 def likely_completions(state: State) -> Iterator[bytes]:

@@ -128,3 +128,32 @@ def test_all_orders_of_definitions(length):
     for lines in itertools.product(DEFINITIONS, repeat=length):
         text = "".join(lines).encode()
         assert (not check.faults(text)) is is_toml(text), text
+
+
+LINES_AROUND_DELIMITERS = (
+    b"[t]\n",
+    b"b='''",
+    b"''' #'''\n",
+    b"'''\n",
+    b"a\n",
+    b"# '''\n",
+    b'"""\n',
+    b'c="""\n',
+)
+STRINGS = (b"0='''", b"0='''\n", b'0="""', b'0="""\\', b"[x]\n0='''", b"", b"0=1\n")
+
+
+def test_a_table_on_both_sides_has_a_middle_only_if_a_string_may_hide_one_of_them():
+    n_hidden = 0
+    for pieces in itertools.product(LINES_AROUND_DELIMITERS, repeat=3):
+        right = b"\n" + b"".join(pieces)
+        if right.count(b"[t]") != 1:
+            continue
+        state = TOML.start_between(b"[t]\n", right)
+        if state is None:
+            assert not any(is_toml(b"[t]\n" + middle + right) for middle in STRINGS), right
+        else:
+            n_hidden += 1
+            completion = state.shortest_completion
+            assert is_toml(b"[t]\n" + completion + right), (right, completion)
+    assert n_hidden > 20

@@ -54,6 +54,8 @@ def test_a_text_that_changes_has_the_faults_of_a_new_one(seed):
         (b"x = <div></d", b">", b"", b"iv>"),
         (b"x = ", b"<A>", b"</p>", b"<p>"),
         (b"x = <d", b">", b"</div>", b"iv>"),
+        (b"x = <", b"A", b" b>c</div>", b"div"),
+        (b"x = <div></", b"A", b">", b"div"),
         (b"x = <div>", b"</A>; y = <A>", b"</p>", b"</div>; y = <p>"),
         (b"x = ", b"f(0)", b"", b"f(0)"),
     ],

@@ -5,10 +5,17 @@ import pytest
 from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
+from fimlsp.languages.typescript import tsx, typescript
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.recovery.nesting import Nesting
 
-ENGINES = {"go": Engine(go), "json": Engine(json), "lua": Engine(lua)}
+ENGINES = {
+    "go": Engine(go),
+    "json": Engine(json),
+    "lua": Engine(lua),
+    "typescript": Engine(typescript),
+    "tsx": Engine(tsx),
+}
 
 # a text with its cursor, and additions marked with «»
 ADDED = {
@@ -44,6 +51,20 @@ ADDED = {
         '[\n  <|>,\n  {"a": 1},\n  {"b": [1, 2]}\n]\n',
         "",
     ],
+    "typescript": [
+        "function f() {\n  if (a) {\n    b()« }»\n  c()\n  <|>\n}\nfunction g() {\n}\n",
+        "function f() {\n  <|>\n  if (a) {\n    b(« )»\n    return\n  }\n  c()\n}\n",
+        "<|>\nif (a && b« ) {»\n  c()\n}\nd()\n",
+        "<|>\nif (a &&\n    b) {\n  c()\n}\nd()\n",
+        "f(a => {\n  <|>\n  b()« } )»\nfunction g() {\n}\n",
+        "switch (a) {\n  case 1:« {»\n    b()\n  }\n  <|>\n}\n",
+        "f(\n  a,\n  b) + {\n  c: <|>\n}\n",
+    ],
+    "tsx": [
+        "let y = <|>\nlet x = (\n  <a\n    b={c}\n  >\n    {f.map((g) => {\n      if (g) {\n        h()« }»\n"
+        "      return g\n    })}\n  </a>\n)\n",
+        "let x = `${a}b`\nfunction f() {\n  <|>\n}\n",
+    ],
 }
 CASES = [(name, marked) for name, texts in ADDED.items() for marked in texts if marked]
 
@@ -57,6 +78,30 @@ def test_additions(name, marked):
     for start, end, new in sorted(Nesting(document, len(left), len(left)).edits(), reverse=True):
         shown = shown[:start] + "«".encode() + new + "»".encode() + shown[end:]
     assert shown.decode() == marked.replace("<|>", "")
+
+
+# a text with its cursor, and removals marked with «»
+REMOVED = [
+    ("typescript", "f(() => {\n  a()«)»\n  b()\n  <|>\n})\n"),
+    ("typescript", "function f() {\n  let x = {\n    a: 1,\n  } «}»;\n  <|>\n}\n"),
+    ("typescript", "f(() => {\n  <|>\n  if (a) {\n    b()\n  } «}»\n})\n"),
+    ("typescript", "f(() => {\n«<<<<<<< HEAD»\n  a()\n«=======»\n  b()\n«>>>>>>> topic»\n  <|>\n})\n"),
+    ("typescript", "f(\n  a,\n  b)\n<|>\n"),
+    ("go", "package p\n\nfunc f() {\n\ta()«)»\n\tb()\n\t<|>\n}\n"),
+    ("lua", "«||||||| base»\nf(<|>)\n"),
+    ("tsx", "let x = (\n  <a>\n    {b}\n    <c d={e} />\n    <|>\n  </a>\n)\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "marked"), REMOVED)
+def test_removals(name, marked):
+    left, right = marked.replace("«", "").replace("»", "").encode().split(b"<|>")
+    text = left + right
+    edits = Nesting(ENGINES[name].document(text), len(left), len(left)).edits()
+    for start, end, new in sorted(edits, reverse=True):
+        assert new == b""
+        text = text[:start] + "«".encode() + text[start:end] + "»".encode() + text[end:]
+    assert text.decode() == marked.replace("<|>", "")
 
 
 @pytest.mark.parametrize("name", ENGINES)
