@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fimlsp.errors import UserError
 from fimlsp.languages import LANGUAGES, REFUSED
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.versions import Check, PythonVersion
+from fimlsp.languages.python.versions import PYTHON_VERSIONS, Check, PythonVersion
 from fimlsp.lsp_server.messages import Arrange, Close, DocumentId, Edit, Open, Request
-from fimlsp.lsp_server.notebook_cells import Cell, read_cell
+from fimlsp.lsp_server.notebook_cells import Cell, is_script, read_cell, read_script
 from fimlsp.lsp_server.text_positions import Text, encode
 from fimlsp.lsp_server.workspace_files import NO_EXCLUSIONS, Exclusions, is_cell, path_of
 from fimlsp.models.prompts.incremental_tokenizer import common_prefix_length
@@ -26,13 +26,18 @@ LARGEST_DOCUMENT = 8_000_000
 """Bytes, about 200,000 lines. The contexts of such a file take 20 seconds and 0.5 GB."""
 
 LARGEST_CELL = 100_000
-"""Bytes of a notebook's cell; each edit reads the whole cell again, up to 0.1 s."""
+"""Bytes of a notebook's cell, or a script of cells; each edit reads all of it again, up to 0.1 s."""
 
 LONGEST_LINE = 50_000
 """Bytes. Each keystroke reads the cursor's line again, 0.02 ms per 1,000 bytes of code."""
 
 UNREADABLE = "the worker process did not survive reading it. Close and open it to try again"
 """The reason to leave out a document."""
+
+PYTHON = "python"
+"""The editors' name for documents in Python."""
+
+STUB_SUFFIX = ".pyi"
 
 Position = tuple[int, int]
 """A line and a character in it, in the editor's units."""
@@ -42,12 +47,12 @@ Position = tuple[int, int]
 class CompletionRules:
     """The documents that are completed, and how.
 
-    *python* is the Python version; None for that of the document's workspace. *check* is what Python must be
-    able to do with a completed document. *grammars* has the user's own languages by identifier, or the reason
-    that one cannot be used.
+    *python* is the Python version; None for that of the document's workspace, in stubs the newest. *check* is
+    what Python must be able to do with a completed document. *grammars* has the user's own languages by
+    identifier, or the reason that one cannot be used.
     """
 
-    languages: tuple[str, ...] = ("python",)
+    languages: tuple[str, ...] = (PYTHON,)
     excluded: Exclusions = NO_EXCLUSIONS
     python: PythonVersion | None = None
     check: Check = "compile"
@@ -71,8 +76,9 @@ class CompletionRules:
 class OpenDocument:
     """An open document in its newest version, in the language *grammar*.
 
-    *cell* has the Python of a notebook cell. *refusal* is the reason for no completions; the worker does not
-    have such a document. *refusal_by_rules* is its part that does not depend on the text.
+    *cell* has the Python of a notebook cell, or of a script of cells. *refusal* is the reason for no
+    completions; the worker does not have such a document. *refusal_by_rules* is its part that does not depend
+    on the text.
     """
 
     id: DocumentId
@@ -80,6 +86,7 @@ class OpenDocument:
     version: int
     text: Text
     grammar: Language
+    is_of_notebook: bool
     cell: Cell | None
     refusal_by_rules: str | None
     refusal: str | None
@@ -96,11 +103,9 @@ class OpenDocument:
 
     def with_text(self, version: int, text: Text) -> OpenDocument:
         """The next version."""
-        cell, problem = _read(text, is_cell=self.cell is not None)
+        cell, problem = _read(text, self.language, is_of_notebook=self.is_of_notebook)
         refusal = self.refusal_by_rules or problem
-        return OpenDocument(
-            self.id, self.language, version, text, self.grammar, cell, self.refusal_by_rules, refusal
-        )
+        return replace(self, version=version, text=text, cell=cell, refusal=refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +151,7 @@ class OpenDocuments:
         """Use *rules* and the workspaces' Python versions from now on."""
         self._rules = rules
         for uri, old in self._open.items():
-            is_cell = old.cell is not None
-            self._open[uri] = new = self._document(old.id, old.language, old.version, old.text, is_cell)
+            self._open[uri] = new = self._again(old)
             if new.grammar != old.grammar or (new.refusal is None) != (old.refusal is None):
                 self._send_whole(new)
 
@@ -169,8 +173,10 @@ class OpenDocuments:
         for change in changes:
             old = self._open[uri]
             replacement = self._in_bytes(old.text, change)
-            new = self._open[uri] = old.with_text(version, old.text.replaced(replacement))
-            if old.refusal is not None or new.refusal is not None:
+            new = old.with_text(version, old.text.replaced(replacement))
+            is_other = (new.cell is None) is not (old.cell is None)  # a script of cells, or none any more
+            self._open[uri] = new = self._again(new) if is_other else new
+            if is_other or old.refusal is not None or new.refusal is not None:
                 self._send_whole(new)
             elif new.cell is None:
                 self._send(Edit(new.id, version, replacement))
@@ -190,8 +196,7 @@ class OpenDocuments:
         old = self._open.get(uri)
         if old is not None:
             self._left_out.add(uri)
-            is_cell = old.cell is not None
-            self._open[uri] = self._document(old.id, old.language, old.version, old.text, is_cell)
+            self._open[uri] = self._again(old)
 
     def arrange(self, notebook: str, start: int, deleted: int, cells: Sequence[str]) -> None:
         """Replace the *deleted* cells of a notebook from number *start* on by *cells*; all are URIs."""
@@ -248,11 +253,23 @@ class OpenDocuments:
         if name.uri in self._left_out:
             by_rules = f"this file is left out: {UNREADABLE}"
         user_grammar = self._rules.grammars.get(language)
-        release = self._rules.python or self._python_of(name.uri)
-        python = Python(release, self._rules.check, top_level_await=is_of_notebook)
+        release = self._rules.python or self._version_of(name.uri)
+        cell, problem = _read(text, language, is_of_notebook=is_of_notebook)
+        python = Python(release, self._rules.check, top_level_await=cell is not None)
         grammar = user_grammar if isinstance(user_grammar, Language) else grammar_of(language, python)
-        cell, problem = _read(text, is_cell=is_of_notebook)
-        return OpenDocument(name, language, version, text, grammar, cell, by_rules, by_rules or problem)
+        return OpenDocument(
+            name, language, version, text, grammar, is_of_notebook, cell, by_rules, by_rules or problem
+        )
+
+    def _version_of(self, uri: str) -> PythonVersion:
+        """The Python version of the document; stubs may use the newest syntax, as type checkers require."""
+        path = path_of(uri)
+        is_stub = path is not None and path.suffix == STUB_SUFFIX
+        return PYTHON_VERSIONS[-1] if is_stub else self._python_of(uri)
+
+    def _again(self, old: OpenDocument) -> OpenDocument:
+        """The document *old* by the rules of now."""
+        return self._document(old.id, old.language, old.version, old.text, old.is_of_notebook)
 
     def _in_bytes(self, text: Text, change: TextChange) -> Replacement:
         if change.span is None:
@@ -269,14 +286,17 @@ class OpenDocuments:
             self._send(Close(document.id))
 
 
-def _read(text: Text, *, is_cell: bool) -> tuple[Cell | None, str | None]:
-    """The notebook's cell with this *text*, if it is one, and the reason for no completions in it.
+def _read(text: Text, language: str, *, is_of_notebook: bool) -> tuple[Cell | None, str | None]:
+    """The cell or script of cells with this *text*, if it is one, and the reason for no completions in it.
 
     A text beyond the limits is not read, because this runs on the event loop.
     """
-    problem = refusal_of_size(text, is_cell=is_cell)
-    if not is_cell or problem is not None:
-        return (Cell(text.data) if is_cell else None), problem
+    problem = refusal_of_size(text, is_cell=is_of_notebook)
+    if not is_of_notebook:
+        reads = language == PYTHON and len(text.data) <= LARGEST_CELL and is_script(text.data)
+        return (read_script(text.data) if reads else None), problem
+    if problem is not None:
+        return Cell(text.data), problem
     cell = read_cell(text.data)
     return cell, None if cell.language is None else f"this cell is not Python ({cell.language})"
 
@@ -305,11 +325,11 @@ def difference(old: bytes, new: bytes) -> Replacement:
 
 def grammar_of(identifier: str, python: Python) -> Language:
     """The language with an editor's *identifier*; *python* for unknown ones."""
-    others = (known for name, known in LANGUAGES.items() if name != "python")
+    others = (known for name, known in LANGUAGES.items() if name != PYTHON)
     match = next((known for known in others if identifier in known.identifiers), None)
     return python if match is None else match.language()
 
 
 def language_name(identifier: str) -> str:
     """The name of a language for users."""
-    return "Python" if identifier == "python" else identifier
+    return "Python" if identifier == PYTHON else identifier

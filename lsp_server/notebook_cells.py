@@ -1,7 +1,9 @@
-"""Notebook cells as Python: IPython commands are masked by expressions of the same length.
+"""Notebook cells, and scripts of cells, as Python: IPython commands become expressions of the same length.
 
 `%matplotlib inline` becomes `0#atplotlib inline`, and `np.sum?` becomes `np.sum#`, so offsets stay the same.
 A cell whose first line names another language is not Python.
+
+In a script, comments such as `# %%` start the cells, as in VS Code, Spyder and jupytext.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from dataclasses import dataclass
 
 _PYTHON_CELLS = (b"time", b"timeit", b"capture", b"prun", b"debug", b"mypy", b"memit")
 _CELL_COMMAND = re.compile(rb"\s*%%(\w*)[^\r\n]*")
+
+_MARKER = re.compile(rb"^(#[ \t]*(?:%%(?!\w)|In\[[ \d]*\]).*)", re.MULTILINE)
+_PARTS_OF_MARKERS = b"%%", b"In["
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n|$)")
 _COMMAND = re.compile(rb"[ \t]*((?:[%!?]).*)")
@@ -53,6 +58,37 @@ def read_cell(data: bytes) -> Cell:
         commands.append((start, end))
         sign = (b"##" if is_help else b"0#")[: end - start]
         masked[start : start + len(sign)] = sign
+    return Cell(bytes(masked), tuple(commands))
+
+
+def is_script(data: bytes) -> bool:
+    """True if *data* is a script of cells."""
+    return any(part in data for part in _PARTS_OF_MARKERS) and _MARKER.search(data) is not None
+
+
+def read_script(data: bytes) -> Cell:
+    """The script of cells with the text *data*, all of them as one. O(len(data))."""
+    parts, commands, position = list[bytes](), list[tuple[int, int]](), 0
+    for number, part in enumerate(_MARKER.split(data)):
+        is_body = number % 2 == 0
+        cell = read_cell(part) if is_body else Cell(part)
+        if cell.language is not None:
+            cell = _foreign(part)
+        parts.append(cell.data)
+        commands += [(position + start, position + end) for start, end in cell.commands]
+        position += len(part)
+    return Cell(b"".join(parts), tuple(commands))
+
+
+def _foreign(data: bytes) -> Cell:
+    """A cell in another language: each of its lines is a command."""
+    masked, commands = bytearray(data), []
+    for line in _LINE.finditer(data):
+        if text := line[0].rstrip():
+            start, end = line.start(), line.start() + len(text)
+            commands.append((start, end))
+            sign = b"0#"[: end - start]
+            masked[start : start + len(sign)] = sign
     return Cell(bytes(masked), tuple(commands))
 
 

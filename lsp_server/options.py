@@ -152,8 +152,9 @@ class Settings:
     python_version: str = _option(
         AUTO,
         one_of(AUTO, *map(version_text, PYTHON_VERSIONS)),
-        "The Python version of the grammar; auto: that of the workspace's environment (`.venv`, `venv`, "
-        "`$VIRTUAL_ENV`, `.python-version`), else that of the Python that runs the server.",
+        "The Python version of the grammar; auto: the oldest that the project states (`requires-python`), "
+        "else that of the workspace's environment (`.venv`, `venv`, `$VIRTUAL_ENV`, `.python-version`), else "
+        "that of the Python that runs the server. Stubs (`*.pyi`) have the newest syntax.",
     )
     check: str = _option(
         "compile",

@@ -15,7 +15,7 @@ from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.recovery import Recoveries
 from fimlsp.quotient.recovery.repaired_text import RepairedText, TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, checked
-from fimlsp.quotient.states.either_state import either, readings_of
+from fimlsp.quotient.states.either_state import readings_of
 from fimlsp.quotient.states.faults import FinerLanguage, TextSides
 from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.protocol import OwnMiddles, State
@@ -151,12 +151,12 @@ class Document(ContextDocument):
         stands = self._checked(connected, start, end, options, lenient=relax)
         if not relax or self.tables.lexical.contextual:
             return stands, ()
-        repaired, repairs = self._recoveries.readings(self, connected, start, end, options)
+        state, repairs = self._recoveries.readings(self, connected, stands, start, end, options)
         if staying is None and connected is not None and not repairs:
             mended, rest = self._with_rest(start, end)
             if mended is not None:
                 return mended, rest
-        return either(stands, repaired), repairs
+        return state, repairs
 
     def _with_rest(self, start: int, end: int) -> tuple[State | None, tuple[TextRepair, ...]]:
         """The first state of the middles that stay in their brackets if text after their line is assumed.

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Thread
@@ -21,6 +22,11 @@ from fimlsp.lsp_server.workspace_files import path_of, read_regular_file
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ENVIRONMENTS = (".venv", "venv")
 
 SLUA = "slua"
@@ -30,6 +36,10 @@ LARGEST_INTERFACE = 1_000_000
 LARGEST_VERSION_FILE = 100_000
 """Bytes."""
 
+STATED_VERSIONS = ("project", "requires-python"), ("tool", "poetry", "dependencies", "python")
+"""The keys of `pyproject.toml` that state the supported versions."""
+
+_LOWER_BOUND = re.compile(r"(?:>=|~=|==|>|\^|~)[ \t]*(\d{1,9}\.\d{1,9})")
 _ENVIRONMENT_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(.*)$", re.MULTILINE | re.IGNORECASE)
 
 ResultT = TypeVar("ResultT")
@@ -131,7 +141,8 @@ class WorkspaceFolders:
 def version_of_workspace(folder: Path | None, environment: Mapping[str, str] = os.environ) -> PythonVersion:
     """The Python version of the files in *folder*, or outside of any folder; this server's by default.
 
-    Reads up to four files, so it may block.
+    It is the oldest that the project there supports, if the project states that. Reads up to five files, so
+    it may block.
     """
     for text in _version_texts(folder, environment):
         version = version_of(text)
@@ -143,12 +154,29 @@ def version_of_workspace(folder: Path | None, environment: Mapping[str, str] = o
 def _version_texts(folder: Path | None, environment: Mapping[str, str]) -> Iterator[str]:
     """Texts that may start with a version, the most reliable first."""
     if folder is not None:
+        yield oldest_supported(_content(folder / "pyproject.toml"))
         for name in ENVIRONMENTS:
             yield _environment_version(folder / name)
     if environment.get("VIRTUAL_ENV"):
         yield _environment_version(Path(environment["VIRTUAL_ENV"]))
     if folder is not None:
         yield _content(folder / ".python-version")
+
+
+def oldest_supported(pyproject: str) -> str:
+    """The oldest Python version that a project with this `pyproject.toml` supports; empty if unknown."""
+    try:
+        document = tomllib.loads(pyproject)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return ""
+    for path in STATED_VERSIONS:
+        stated: object = document
+        for key in path:
+            stated = stated.get(key) if isinstance(stated, dict) else None
+        bounds: list[str] = _LOWER_BOUND.findall(stated) if isinstance(stated, str) else []
+        if bounds:
+            return max(bounds, key=lambda bound: tuple(map(int, bound.split("."))))
+    return ""
 
 
 def _environment_version(environment: Path) -> str:

@@ -89,7 +89,7 @@ class BracketLayout:
         self._brackets = tables.lexical.brackets
         self._opening_of = tables.opening_of
         self._number_of = {kind: number for number, kind in enumerate(self._kinds)}
-        self._separators = frozenset(n for kind, n in self._number_of.items() if kind == _SEPARATOR)
+        self.separators = frozenset(n for kind, n in self._number_of.items() if kind == _SEPARATOR)
         self._words = tables.lexical.shortest_words
         self._start = tables.lexical.dfa.starts[tables.lexical.start.mode]
 
@@ -143,7 +143,7 @@ class BracketLayout:
                 if last is None:
                     break
                 kind, text = self.closer(opened.pop().closing)
-                closed_units[last] = closed_units[last].ending_with(kind, text, self._separators)
+                closed_units[last] = closed_units[last].ending_with(kind, text, self.separators)
                 count += 1
             closed_units.append(unit)
             self._read(opened, unit)
@@ -292,7 +292,7 @@ class BracketLayout:
         """
         changed, kinds = list(units), list(kinds)
         is_inside = inside or len(self.left_open(units)) > len(kinds)
-        separators = self._separators if is_inside else frozenset[int]()
+        separators = self.separators if is_inside else frozenset[int]()
         last = max((number for number, unit in enumerate(units) if unit.read), default=None)
         for kind in kinds:
             if last is None:

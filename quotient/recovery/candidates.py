@@ -68,14 +68,20 @@ def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candi
             yield candidate, trust
 
 
-def finishing(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False) -> Iterator[Candidate]:
     """Ways to read a text that some middle makes valid, but only one that does more than finish its line.
 
-    These are repairs of the rest of that line, and the gentle ones of `candidates`.
+    These are repairs of the rest of that line, and unless only these are wanted (*of_rest*), the gentle ones
+    of `candidates`.
     """
     lefts = _Lazy(chain((left,), outside(left)))
-    ways = [_balanced(lefts, right, _Lazy(right.finished_rest())), _balanced(lefts, right, ((),))]
-    ways.append(_all_enclosed(lefts, right))
+    finished, repaired = (
+        _balanced(lefts, right, _Lazy(edits)) for edits in (right.finished_rest(), right.repaired_rest())
+    )
+    if of_rest:
+        yield from chain(finished, repaired)
+        return
+    ways = [finished, _balanced(lefts, right, ((),)), repaired, _all_enclosed(lefts, right)]
     if not (left.depth and left.may_be_inside):
         ways.append(_balanced(outside(left, surely=True), right, ((),)))
     yield from chain(*ways)

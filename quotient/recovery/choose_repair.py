@@ -42,21 +42,24 @@ class RepairChoice:
         self.line_start = line_start
         self._known_fits: dict[int, bool] = {}
 
-    def choose_finishing(self, options: ConnectOptions) -> Choice | None:
-        """As `choose`: the first changed text in which the cheapest middle only finishes the line."""
-        for candidate in finishing(self.left, self.right):
+    def choose_finishing(self, options: ConnectOptions, *, of_rest: bool = False) -> Choice | None:
+        """As `choose`: the first changed text in which the cheapest middle only finishes the line.
+
+        With *of_rest* the rest of the line is changed.
+        """
+        for candidate in finishing(self.left, self.right, of_rest=of_rest):
             text = candidate.text
             before = read_up_to(text.document, text.cursor) if text.repairs else None
             state = before and connect(text.document, text.cursor_end, *before, options)
-            if state is not None and self._finishes(state, text):
-                return Choice(state, text)
+            if state is not None and self.finishes(choice := Choice(state, text)):
+                return choice
         return None
 
-    def _finishes(self, state: State, text: RepairedText) -> bool:
-        place = text.document, state, text.cursor, text.cursor_end
-        if not self.left.assumed.tables.offside:
-            return opens_as_needed(*place)
-        return finishes_line(self.left.assumed, *place)
+    def finishes(self, choice: Choice) -> bool:
+        """True if the cheapest middle in *choice* only finishes the line, or opens as few brackets as needed."""
+        assumed, text = self.left.assumed, choice.text
+        place = text.document, choice.state, text.cursor, text.cursor_end
+        return finishes_line(assumed, *place) if assumed.tables.offside else opens_as_needed(*place)
 
     def choose(self, line_end: int, options: ConnectOptions) -> Choice | None:
         """The first state of the middles in the best candidate, and its text; None if no candidate connects.

@@ -16,6 +16,8 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes
+from fimlsp.quotient.recovery.separators import rest_lacks_separator
+from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
 _MOST_BLANK = 100
@@ -30,6 +32,8 @@ def finishes_line(
         whole = state.feed(assumed.plain_line)
         if (whole is not None and whole.complete) or not line.is_above_block:
             return whole is not None and whole.complete
+    if isinstance(state, GrammarState) and rest_lacks_separator(document, cursor, cursor_end):
+        return False
     completion = b"" if state.complete else state.shortest_completion
     return not (b"\n" in completion or line.adds_more(completion) or line.goes_on_outside)
 
@@ -64,6 +68,7 @@ class _CursorLine:
         self.end = lines.end_of_stretch(data, cursor_end)
         self.before = data[self.start : cursor]
         self.rest = data[cursor_end : self.end].strip()
+        self._follows_directly = data[cursor_end : cursor_end + 1] == self.rest[:1]
         self.column = column_of(indentation_at(data[:cursor], self.start))
 
     @cached_property
@@ -111,18 +116,37 @@ class _CursorLine:
         """True if *completion* does more than finish the line.
 
         It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
+        It may also have a word such as `lambda` in brackets, or a lexeme that ends with an operator of the
+        rest. Or it only moves the rest to another column.
         """
         lexical, text = self.document.tables.lexical, self.before + completion
         if not completion:
             return False
+        if self.rest and not text.strip():
+            return True
         read = lexemes(lexical, text, 0, len(text)).read
         end = read[-1].end if read else 0
         if (read and read[-1].missing) or (self.rest and end < len(text.rstrip())):
             return True
         closers, openers = count_unmatched(lexical, completion)
-        if openers or (closers and self.rest):
+        if openers or (closers and self.rest) or self._swallows_operator(completion):
             return True
-        return closers > count_unmatched(lexical, self.before)[1] and not self._may_close
+        opened = count_unmatched(lexical, self.before)[1]
+        added = (text[lexeme.start : lexeme.end] for lexeme in read if lexeme.start >= len(self.before))
+        if (opened or self._left.modes.depth) and any(len(word) > 1 and word.isalpha() for word in added):
+            return True
+        return closers > opened and not self._may_close
+
+    def _swallows_operator(self, completion: bytes) -> bool:
+        """True if the last lexeme of *completion*, as `0`, goes on in an operator of the rest, as in `0.`."""
+        lexical = self.document.tables.lexical
+        alone, after = (lexemes(lexical, text, 0, len(text)).read for text in (completion, self.rest))
+        if not alone or not after or alone[-1].end < len(completion) or not self._follows_directly:
+            return False
+        text = completion + self.rest
+        joined = lexemes(lexical, text, 0, len(text)).read[len(alone) - 1]
+        kinds = {joined.kind, alone[-1].kind}
+        return joined.end > len(completion) and len(kinds) == 1 and after[0].kind not in kinds
 
     @property
     def _may_close(self) -> bool:

@@ -13,19 +13,18 @@ from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.lexemes import CursorLine, column_of, cursor_line, indentation_at, lexemes
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
+from fimlsp.quotient.recovery.separators import SEPARATOR, above_lacks_separator
 from fimlsp.quotient.recovery.statements import Statements
 from fimlsp.quotient.states.protocol import State
 
 _MOST_BLOCKS = 20
 _MOST_LINES = 40
-_SEPARATOR = b","
 
 
 def may_be_forgotten(document: ContextDocument, connected: State | None, start: int, end: int) -> bool:
     """True if the ends of text that lines above leave open may be forgotten, as well as follow at the cursor.
 
-    *connected* is the first state of the text as it stands. Where there is none, brackets are closed by their
-    columns elsewhere.
+    *connected* is the first state of the text as it stands, if it connects.
     """
     if not document.tables.offside:
         return False
@@ -33,7 +32,7 @@ def may_be_forgotten(document: ContextDocument, connected: State | None, start: 
     first, context = document.left_at(line_start)
     if not line_start or context.broken:
         return False
-    if _lacks_separator(document, context, line_start, start):
+    if above_lacks_separator(document, context, line_start, start):
         return True
     is_in_lexeme = first < line_start
     line_end = document.transitions.lines.end_of_stretch(document.data, end)
@@ -49,27 +48,9 @@ def may_be_forgotten(document: ContextDocument, connected: State | None, start: 
         word = None if own.first is None else document.tables.terminal_of[own.first]
         if block is not None and (word is None or not block.group.expects(word)):
             return True
-    return connected is not None and context.modes.depth > _closed_after(document, end, line_end)
-
-
-def _lacks_separator(document: ContextDocument, context: LeftContext, line_start: int, cursor: int) -> bool:
-    """True if the line above that of *cursor* seems to lack the separator of elements in brackets.
-
-    Nothing is before the cursor in its line, which has the column of that line and of one that ends so.
-    """
-    data, lines = document.data, document.transitions.lines
-    if not context.modes.depth or data[line_start:cursor].strip():
-        return False
-    column, ends = _column_of(document, line_start, cursor), list[bool]()
-    first = document.statement_before(line_start)[0]
-    while line_start > first and len(ends) < _MOST_LINES:
-        end, line_start = line_start, lines.start_of_stretch(data, line_start - 1)
-        line = lines.read(data, line_start)
-        if line.column is not None:
-            ends.append(data[line_start:end].rstrip().endswith(_SEPARATOR))
-        if line.column is not None and (line.column != column or ends[-1] or line.openers or line.closers):
-            break
-    return len(ends) > 1 and ends[-1]
+    if connected is None and not _is_outside(document, line_start, line_end):
+        return False  # the columns decide
+    return context.modes.depth > _closed_after(document, end, line_end, below=connected is not None)
 
 
 def _column_of(document: ContextDocument, line_start: int, cursor: int) -> Column:
@@ -90,12 +71,30 @@ def _unfinished(context: LeftContext, column: Column) -> LeftContext | None:
     return None
 
 
-def _closed_after(document: ContextDocument, cursor_end: int, line_end: int) -> int:
-    """The number of brackets that the text after the cursor closes, and does not open."""
+def _is_outside(document: ContextDocument, line_start: int, line_end: int) -> bool:
+    """True if the line below, by its column, is not in brackets that are open at *line_start*."""
+    lines, lexical, data = document.transitions.lines, document.tables.lexical, document.data
+    start, _ = document.statement_before(line_start)
+    for _ in range(_MOST_LINES):
+        begin, line_end = line_end, lines.end_of_stretch(data, line_end)
+        read = lexemes(lexical, data, begin, line_end).read
+        if read or line_end >= len(data):
+            closes = bool(read) and lexical.kinds[read[0].kind] in document.tables.opening_of
+            column = column_of(indentation_at(data, begin))
+            return not (closes or (read and column.deeper_than(column_of(indentation_at(data, start)))))
+    return False
+
+
+def _closed_after(document: ContextDocument, cursor_end: int, line_end: int, *, below: bool) -> int:
+    """The number of brackets that the text after the cursor closes, and does not open.
+
+    The text *below* counts as well as the rest of the cursor's line.
+    """
     lexical = document.tables.lexical
     read = lexemes(lexical, document.data, cursor_end, line_end).read
     closers, openers = unmatched_brackets(lexical.brackets, [lexical.kinds[lexeme.kind] for lexeme in read])
-    return len(closers) + max(document.right_at(line_end).unmatched - len(openers), 0)
+    unmatched = document.right_at(line_end).unmatched if below else 0
+    return len(closers) + max(unmatched - len(openers), 0)
 
 
 def end_forgotten(assumed: AssumedText, text: RepairedText) -> bool:
@@ -151,7 +150,7 @@ def _end_line(assumed: AssumedText, text: RepairedText) -> bool:
     statements = Statements(assumed, lines, data, line_start, then=own, beyond=line_end)
     reading = statements.read_up_to(start)
     is_inside = reading.passed or reading.lacks_header
-    is_separate = _lacks_separator(document, document.left_at(line_start)[1], line_start, text.cursor)
+    is_separate = above_lacks_separator(document, document.left_at(line_start)[1], line_start, text.cursor)
     edits = _separated(statements, start, own, is_separate=is_separate) if is_inside else reading.edits
     text.replace(edits)
     return bool(edits) or not is_inside
@@ -167,6 +166,6 @@ def _separated(statements: Statements, start: int, own: CursorLine, *, is_separa
     end = max(unit.code_end for unit in units if unit.column is not None)
     if len(kinds) >= len(layout.left_open(units)) or not (kinds or is_separate):
         return ()
-    is_part = statements.data[end - 1 : end] == _SEPARATOR
+    is_part = statements.data[end - 1 : end] == SEPARATOR
     place = end - is_part
-    return ((place, place, layout.text_of(kinds) + (b"" if is_part else _SEPARATOR)),)
+    return ((place, place, layout.text_of(kinds) + (b"" if is_part else SEPARATOR)),)

@@ -55,25 +55,28 @@ class Recoveries:
         self,
         document: ContextDocument,
         connected: State | None,
+        stands: State | None,
         start: int,
         end: int,
         options: ConnectOptions,
     ) -> tuple[State | None, tuple[TextRepair, ...]]:
-        """The union of the repaired readings at a cursor, and the repairs of the last one.
+        """The union of all readings at a cursor, and the repairs of the last repaired one.
 
-        *connected* is the first state of the text as it stands. There are none if a middle only has to finish
-        the line there, and nothing that is open above may have been forgotten.
+        The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. It is not
+        repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
         """
         state: State | None = None
         repairs: tuple[TextRepair, ...] = ()
         if connected is None or not self._finishes(document, connected, start, end):
             recovery = self._at(document, start, end)
             state, repairs = recovery.state(document, start, end, options, connects=connected is not None)
-        if not may_be_forgotten(document, connected, start, end):
-            return state, repairs
-        recovery = self._at(document, start, end, forgotten=True)
-        other, forgotten = recovery.state(document, start, end, options)
-        return (state if forgotten == repairs else either(state, other)), forgotten or repairs
+        as_likely, unlikely = (stands, None) if state is None else (None, stands)
+        if may_be_forgotten(document, connected, start, end):
+            recovery = self._at(document, start, end, forgotten=True)
+            other, forgotten = recovery.state(document, start, end, options)
+            state = state if forgotten == repairs else either(state, other)
+            repairs = forgotten or repairs
+        return either(as_likely, state, unlikely=unlikely), repairs
 
     def _finishes(self, document: ContextDocument, connected: State, start: int, end: int) -> bool:
         """True if a middle only has to finish its line; it may close brackets too, if lines mean nothing.
@@ -207,13 +210,26 @@ class Recovery:
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)
         nearest = None if connects else self._choice.choose(line_end, options)
-        if nearest is not None and nearest.is_sure:
+        is_sure = nearest is not None and nearest.is_sure
+        if (
+            nearest is not None
+            and is_sure
+            and (not self._has_rest(document, end) or self._choice.finishes(nearest))
+        ):
             return nearest.state, tuple(nearest.text.repairs)
-        finishing = self._choice.choose_finishing(options)
+        finishing = self._choice.choose_finishing(options, of_rest=is_sure)
         if connects and finishing is not None and _inserts_at(finishing.text.repairs, document.data, end):
             return None, ()
-        ways = [way for way in (nearest, finishing) if way is not None]
-        return either(*(way.state for way in ways)), tuple(ways[-1].text.repairs) if ways else ()
+        if finishing is None:
+            return (None, ()) if nearest is None else (nearest.state, tuple(nearest.text.repairs))
+        repairs = tuple(finishing.text.repairs)
+        if is_sure:
+            return either(finishing.state, unlikely=nearest and nearest.state), repairs
+        return either(nearest and nearest.state, finishing.state), repairs
+
+    def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
+        """True if there is code after the cursor in its line."""
+        return bool(document.data[cursor_end : len(document.data) - self._from_end].strip())
 
 
 def _is_within(bounds: tuple[int, int], document: ContextDocument, edit: Replacement) -> bool:

@@ -11,7 +11,7 @@ from functools import cached_property
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
-from fimlsp.quotient.grammar.earley_sets import merged
+from fimlsp.quotient.grammar.earley_sets import EarleySet, merged
 from fimlsp.quotient.recovery.bracket_layout import Unit
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
 from fimlsp.quotient.recovery.line_edits import (
@@ -32,11 +32,13 @@ from fimlsp.quotient.recovery.repaired_text import (
     FIRST,
     GIVEN_UP,
     LAST,
+    Edit,
     Edits,
     RepairRow,
     always,
     first_edits,
 )
+from fimlsp.quotient.recovery.separators import SEPARATOR, rest_lacks_separator
 from fimlsp.quotient.recovery.shared_brackets import SharedBrackets
 from fimlsp.quotient.recovery.statements import Reading, Statements
 
@@ -172,6 +174,7 @@ class RepairedRight(SharedBrackets):
         is_header = tables.terminal_of[after[-1].kind] in headers
         words = self.assumed.layout.text_of(closing for closing in self._lacking_closers(own))
         edits = [(lexeme.start, lexeme.end, b"") for lexeme in self._surplus_closers(own)]
+        edits += self._closers_within(own)
         if words and is_header:
             edits.append((after[-1].start, after[-1].end, words + self._text_of(after[-1])))
         elif words:
@@ -193,6 +196,31 @@ class RepairedRight(SharedBrackets):
             text = self.text.data[end : end + 1] + words + self.assumed.words((symbol,))
             yield (*(edit for edit in edits if not edit[2]), (end, end + 1, text))
 
+    def repaired_rest(self) -> Iterator[Edits]:
+        """The cheapest edits after which the rest of the cursor's line may end it, after some middle.
+
+        They add a separator at its end if the lines around show that it is missing.
+        """
+        document, cursor_end, tables = self.text.document, self.text.cursor_end, self.assumed.tables
+        after = document.right_at(self.start)
+        ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
+        if not ways or not self.rest.strip():
+            return
+        chart: EarleySet | None = merged(tables.backward.earley, ways)
+        separator = b""
+        if rest_lacks_separator(document, self.text.cursor, cursor_end):
+            separator = SEPARATOR
+            chart = chart and tables.backward.read(chart, tables.terminals(self.assumed.layout.separators))
+        reading = chart and self.statements(cursor_end).rest_of_line(cursor_end, self.start, chart)
+        if reading:
+            end = self.own_line().code_end
+            edits = [edit for edit in reading.edits if edit[0] < end]
+            at_end = b"".join(new for start, _, new in reading.edits if start == end)
+            last = ((end, end, at_end + separator),) if at_end or separator else ()
+            lacks_block = at_end and self._is_header and not after.unmatched
+            if (edits or last) and not lacks_block:
+                yield (*edits, *last)
+
     def _text_of(self, lexeme: Lexeme) -> bytes:
         return self.text.data[lexeme.start : lexeme.end]
 
@@ -200,6 +228,21 @@ class RepairedRight(SharedBrackets):
         """The kinds of the closing brackets that the cursor's line lacks, the innermost first."""
         layout = self.assumed.layout
         return [layout.closer(closing)[0] for closing, _ in reversed(layout.left_open((own,)))]
+
+    def _closers_within(self, own: Unit) -> Iterator[Edit]:
+        """The closing brackets that the rest of the cursor's line lacks before those of outer brackets."""
+        lexical, layout = self.assumed.tables.lexical, self.assumed.layout
+        opened: list[str] = []
+        for lexeme in own.read:
+            kind = lexical.kinds[lexeme.kind]
+            if kind in lexical.brackets:
+                opened.append(lexical.brackets[kind])
+            elif kind in opened:
+                number = len(opened) - 1 - opened[::-1].index(kind)
+                lacking = [layout.closer(closing)[0] for closing in reversed(opened[number + 1 :])]
+                if lacking and lexeme.start >= self.text.cursor_end:
+                    yield lexeme.start, lexeme.start, layout.text_of(lacking)
+                del opened[number:]
 
     def _surplus_closers(self, own: Unit) -> Iterator[Lexeme]:
         """The closing brackets after the cursor that the cursor's line does not open."""

@@ -342,6 +342,19 @@ class Statements(LogicalLines):
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # a line that ended with a separator still ends
 
+    def rest_of_line(self, start: int, end: int, chart: EarleySet) -> Reading | None:
+        """The cheapest reading of the text from *start* to *end*: the rest of a line, before the set *chart*.
+
+        The text before it is unknown. None if no repair was found.
+        """
+        best: Reading | None = None
+        for way in (self.early, self):
+            unit = way.unit_of(start, end)
+            repair = way._repair(chart, way.terminals_of(unit), open_end=True, backward=True)
+            if repair is not None and unit.column is not None:
+                best = _cheaper(best, way._as_reading([unit], repair))
+        return best
+
     def _left_out(self, unit: Unit) -> Reading:
         """The reading of *unit* inside brackets without any of its lexemes."""
         assert unit.column is not None

@@ -20,23 +20,26 @@ if TYPE_CHECKING:
 class EitherState:
     """A state in several *readings* of the text around the cursor, the likelier first.
 
-    A reading that refuses the middle is dropped.
+    A reading that refuses the middle is dropped. The *unlikely* one is possible as well, but its completions
+    are only offered where no other reading is left.
     """
 
     readings: tuple[State, ...]
+    unlikely: State | None = None
 
     def feed(self, data: bytes) -> State | None:
         """As in `State`."""
-        return either(*(reading.feed(data) for reading in self.readings))
+        unlikely = self.unlikely and self.unlikely.feed(data)
+        return either(*(reading.feed(data) for reading in self.readings), unlikely=unlikely)
 
     @property
     def complete(self) -> bool:
         """True if the middle may end here in one of the readings."""
-        return any(reading.complete for reading in self.readings)
+        return any(reading.complete for reading in readings_of(self))
 
     @property
     def shortest_completion(self) -> bytes:
-        """The shortest one of all readings; that of the likelier if they are equally long."""
+        """The shortest one of the readings; that of the likelier if they are equally long."""
         if self.complete:
             return b""
         return min((reading.shortest_completion for reading in self.readings), key=len)
@@ -44,7 +47,8 @@ class EitherState:
     @property
     def unchecked(self) -> State:
         """The same readings by the grammar alone."""
-        return EitherState(tuple(by_grammar(reading) for reading in self.readings))
+        unlikely = self.unlikely and by_grammar(self.unlikely)
+        return EitherState(tuple(by_grammar(reading) for reading in self.readings), unlikely)
 
     def mask(self, vocabulary: Vocabulary) -> Bitmask:
         """As in `State`."""
@@ -52,15 +56,19 @@ class EitherState:
 
     def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
         """As in `State`."""
-        return reduce(or_, (reading.allowed_texts(vocabulary) for reading in self.readings))
+        return reduce(or_, (reading.allowed_texts(vocabulary) for reading in readings_of(self)))
 
 
-def either(*states: State | None) -> State | None:
-    """The union of *states*, the likelier first; None if all are missing."""
+def either(*states: State | None, unlikely: State | None = None) -> State | None:
+    """The union of *states*, the likelier first, and of one that is *unlikely*; None if all are missing."""
     readings = [reading for state in states if state is not None for reading in readings_of(state)]
-    return EitherState(tuple(readings)) if len(readings) > 1 else next(iter(readings), None)
+    if not readings or (unlikely is None and len(readings) == 1):
+        return readings[0] if readings else unlikely
+    return EitherState(tuple(readings), unlikely)
 
 
 def readings_of(state: State) -> tuple[State, ...]:
-    """The readings whose union *state* is."""
-    return state.readings if isinstance(state, EitherState) else (state,)
+    """The readings whose union *state* is, the likelier first."""
+    if not isinstance(state, EitherState):
+        return (state,)
+    return (*state.readings, *(() if state.unlikely is None else (state.unlikely,)))

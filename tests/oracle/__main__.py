@@ -77,6 +77,11 @@ class Settings:
     help="File for the disagreements, written as they are found.",
 )
 @click.option("--breaks", type=click.IntRange(1, 2), default=1, help="recovery: breaks in each file.")
+@click.option(
+    "--distance",
+    type=click.IntRange(0, 12),
+    help="recovery: lines from each break to the cursor, 0 for its own line; by default 0 to 12.",
+)
 @click.option("--suggest", type=int, default=0, help="typing: files with suggestions too.")
 @click.option(
     "--verdicts", type=int, default=masks.VERDICTS, help="masks: number of verdicts; ten million by default."
@@ -110,6 +115,7 @@ def main(
     seconds: float,
     out: Path | None,
     breaks: int,
+    distance: int | None,
     show: str,
     language: str,
     folder: Path | None,
@@ -131,7 +137,9 @@ def main(
     if suite == "recovery":
         if language != "python" and folder is None:
             raise click.UsageError(f"Name a folder with files in {language} (--folder).")
-        recovery.run(console, seed, limit or recovery.FILES, workers, breaks, show, language, folder)
+        distances = recovery.DISTANCES if distance is None else (distance,)
+        files = limit or recovery.FILES
+        recovery.run(console, seed, files, workers, breaks, show, language, folder, distances)
         return
     if suite == "versions":
         sys.exit(not judge_versions(console, seed, workers, limit or CASES_OF_A_VERSION))

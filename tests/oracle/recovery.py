@@ -5,6 +5,9 @@ true line or one true token. The true middle should be complete there, as it is 
 completion offered there should be complete in the unbroken file as well. At least it must not leave the block
 or bracket of the hole.
 
+A break in the cursor's own line may be directly beside the hole. Then the hole is larger: the true middle has
+the text that the break removed as well.
+
 Nothing is left out. Some middle makes a file valid whose break leaves a bracket or a string open above. Such
 files have a row of their own, and a completion that goes on in that bracket or string counts as refused.
 
@@ -104,7 +107,9 @@ def breakable(name: str) -> Breakable:
     )
 
 
-def cases(path: Path, broken: Breakable, seed: str, breaks: int) -> Iterator[Case]:
+def cases(
+    path: Path, broken: Breakable, seed: str, breaks: int, distances: Sequence[int] = DISTANCES
+) -> Iterator[Case]:
     """Some cases of a file, each a hole with as many *breaks*; none if the file is unsuitable."""
     text = read(path)
     if not 0 < len(text) <= _LARGEST or "\f" in text or "\r" in text or broken.complaint(text) is not None:
@@ -114,7 +119,7 @@ def cases(path: Path, broken: Breakable, seed: str, breaks: int) -> Iterator[Cas
     places = [number for number, tokens in enumerate(source.tokens) if _is_statement(source, number)]
     for number in rng.sample(places, min(len(places), _HOLES_IN_A_FILE)):
         for _ in range(_TRIES):
-            case = _case(str(path), broken, source, number, breaks, rng)
+            case = _case(str(path), broken, source, number, breaks, distances, rng)
             if case is not None:
                 yield case
                 break
@@ -132,7 +137,13 @@ def _is_statement(source: Source | LineSource, number: int) -> bool:
 
 
 def _case(
-    path: str, broken: Breakable, source: Source | LineSource, number: int, breaks: int, rng: random.Random
+    path: str,
+    broken: Breakable,
+    source: Source | LineSource,
+    number: int,
+    breaks: int,
+    possible: Sequence[int],
+    rng: random.Random,
 ) -> Case | None:
     lines = list(source.lines)
     start, end, hole = _hole(source, number, rng)
@@ -141,7 +152,7 @@ def _case(
     kinds, sides, distances = [], [], []
     for side in rng.sample(("above", "below"), 2)[:breaks]:
         kind = rng.choice(broken.kinds)
-        near = _broken_near(broken, source, number, (start, end), kind, side, rng)
+        near = _broken_near(broken, source, number, (start, end), kind, side, possible, rng)
         if near is None:
             return None
         distance, place, replacement = near
@@ -155,18 +166,35 @@ def _case(
         sides.append(side)
         distances.append(distance)
     above, below = "".join(source.lines[:number]), "".join(source.lines[number + 1 :])
+    whole_left, middle, whole_right = line[:start], line[start:end], line[end:]
+    if 0 in distances and (joined := between(line, own_left, own_right)) is not None:
+        whole_left, middle, whole_right, hole = own_left, joined, own_right, "with its break"
     return Case(
         path,
         "".join(lines[:number]) + own_left,
-        line[start:end],
+        middle,
         own_right + "".join(lines[number + 1 :]),
-        above + line[:start],
-        line[end:] + below,
+        above + whole_left,
+        whole_right + below,
         tuple(kinds),
         tuple(sides),
         tuple(distances),
         hole,
     )
+
+
+def between(line: str, left: str, right: str) -> str | None:
+    """The text that makes *line* of *left* and *right*, up to blanks beside it; None if no text does.
+
+    It is the true middle if a break in the cursor's line is directly beside the hole.
+    """
+    if not line.startswith(left):
+        left = left.rstrip(" \t")
+    if not line.endswith(right):
+        right = right.lstrip(" \t")
+    if line.startswith(left) and line.endswith(right) and len(left) + len(right) <= len(line):
+        return line[len(left) : len(line) - len(right)]
+    return None
 
 
 def _broken_near(
@@ -176,14 +204,16 @@ def _broken_near(
     hole: tuple[int, int],
     kind: str,
     side: str,
+    possible: Sequence[int],
     rng: random.Random,
 ) -> tuple[int, int, list[str]] | None:
     """A distance, the line at that distance on the *side* of the *hole*, and its broken form.
 
-    The hole is in line *number*. At distance 0 the break is on that side of the hole in its own line.
+    The distance is one of those *possible*. The hole is in line *number*. At distance 0 the break is on that
+    side of the hole in its own line.
     """
     line = source.lines[number]
-    for distance in rng.sample(DISTANCES, len(DISTANCES)):
+    for distance in rng.sample(possible, len(possible)):
         place = number + (distance if side == "below" else -distance)
         if 0 <= place < len(source.lines):
             replacement = source.broken(kind, place, rng)
@@ -337,11 +367,11 @@ def _keystroke(document: Document, cursor: int) -> float:
 _engine: Engine | None = None
 
 
-def _judged(path: Path, language: str, seed: str, breaks: int) -> list[Outcome]:
+def _judged(path: Path, language: str, seed: str, breaks: int, distances: Sequence[int]) -> list[Outcome]:
     global _engine
     broken = breakable(language)
     _engine = _engine or Engine(broken.language)
-    of_file = list(cases(path, broken, seed, breaks))
+    of_file = list(cases(path, broken, seed, breaks, distances))
     first = [first_setups(_engine, case) for case in of_file]
     return [judge(_engine, case, setups) for case, setups in zip(of_file, first, strict=True)]
 
@@ -361,15 +391,18 @@ def run(
     verbose: str,
     language: str = "python",
     folder: Path | None = None,
+    distances: Sequence[int] = DISTANCES,
 ) -> None:
     """Judge the cases of that many *files* and print tables, and the failures of the kind *verbose*.
 
+    The breaks are at *distances* from the cursor.
     The files are in *language*, below *folder*; those of Python are by default its standard library.
     """
     paths = files_in(folder, language, files, seed) if folder else library_files(files, seed)
     paths = [path for path in paths if "bad" not in path.name]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        parts = pool.map(partial(_judged, language=language, seed=str(seed), breaks=breaks), paths)
+        judged = partial(_judged, language=language, seed=str(seed), breaks=breaks, distances=distances)
+        parts = pool.map(judged, paths)
         outcomes = [outcome for part in parts for outcome in part]
     console.print(f"{language}, seed {seed}, {len(paths)} files")
     console.print(counted(outcomes, breaks))

@@ -153,7 +153,8 @@ def test_recovery():
     ]
     for case in cases:
         assert complaint(case.whole_left + case.middle + case.whole_right) is None
-        assert complaint(case.left + case.middle + case.right) is not None
+        is_broken = complaint(case.left + case.middle + case.right) is not None
+        assert is_broken is (case.hole != "with its break")
     assert {kind for case in cases for kind in case.kinds} <= set(KINDS)
     outcomes = [recovery.judge(worker().engine, case, (1, 1)) for case in cases]
     assert {outcome.verdict for outcome in outcomes} >= {"complete"}
@@ -168,9 +169,27 @@ def test_recovery_breaks_the_own_line_of_the_cursor_too():
     own = [case for case in found if case.distances == (0,)]
     assert {side for case in own for side in case.sides} == {"above", "below"}
     for case in own:
-        assert (case.left == case.whole_left) is (case.sides == ("below",))
-        assert (case.right == case.whole_right) is (case.sides == ("above",))
+        if case.hole == "with its break":
+            assert (case.left, case.right) == (case.whole_left, case.whole_right)
+        else:
+            assert (case.left == case.whole_left) is (case.sides == ("below",))
+            assert (case.right == case.whole_right) is (case.sides == ("above",))
         assert case.left.count("\n") == case.whole_left.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "left", "right", "middle"),
+    [
+        ("f(a)\n", "f(", "\n", "a)"),  # the middle closes what was left open
+        ("def f(): pass\n", "def ", "): pass\n", "f("),
+        ("x: str | int\n", "x:  ", " int\n", " str |"),  # the blanks beside the hole are not compared
+        ("f(a)\n", "f(a", ")\n", ""),  # nothing is left to write
+        ("f(a)\n", "f(a)", ")\n", None),
+        ("'a': b, c\n", "'a: ", ", c\n", None),
+    ],
+)
+def test_recovery_has_a_larger_hole_beside_a_break(line, left, right, middle):
+    assert recovery.between(line, left, right) == middle
 
 
 def test_recovery_counts_a_completion_that_goes_on_in_a_forgotten_bracket():

@@ -118,3 +118,26 @@ def test_statements_of_cells_may_wait(uri, is_cell):
     documents = documents_of(lambda _: None)
     documents.open(uri, "python", 1, "await x")
     assert documents.find(uri).grammar.top_level_await == is_cell
+
+
+def test_a_script_of_cells_is_read_as_a_notebook():
+    """A marker makes a file one, and its removal a plain file again; the worker gets the whole text then."""
+    replica = Replica()
+    documents = documents_of(replica.take)
+    documents.open("a", "python", 1, "%pylab\n")
+    assert not documents.find("a").grammar.top_level_await
+    list(documents.change("a", 2, [TextChange(((0, 0), (0, 0)), "# %%\n")]))
+    assert documents.find("a").grammar.top_level_await
+    assert replica.texts["a"] == (2, b"# %%\n0#ylab\n")
+    list(documents.change("a", 3, [TextChange(((2, 0), (2, 0)), "!ls")]))
+    assert replica.texts["a"] == (3, b"# %%\n0#ylab\n0#s")
+    list(documents.change("a", 4, [TextChange(((0, 0), (1, 0)), "")]))
+    assert replica.texts["a"] == (4, b"%pylab\n!ls")
+    assert not documents.find("a").grammar.top_level_await
+
+
+@pytest.mark.parametrize(("uri", "version"), [("file:///a.py", (3, 9)), ("file:///a.pyi", (3, 15))])
+def test_stubs_have_the_newest_syntax(uri, version):
+    documents = OpenDocuments(1, lambda _: None, lambda _: (3, 9))
+    documents.open(uri, "python", 1, "")
+    assert documents.find(uri).grammar.version == version

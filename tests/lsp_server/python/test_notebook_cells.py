@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.lsp_server.notebook_cells import read_cell
+from fimlsp.lsp_server.notebook_cells import is_script, read_cell, read_script
 
 # a cell, and the Python that is read
 CELLS = [
@@ -34,8 +34,38 @@ def test_cells_in_other_languages():
     assert read_cell(b"x\n%%bash").language is None
 
 
+# a script of cells, and the Python that is read
+SCRIPTS = [
+    ("# %%\n%matplotlib inline\nx", "# %%\n0#atplotlib inline\nx"),
+    ("# %% [markdown]\n# Text, 5 %.\n# %%\nx", "# %% [markdown]\n# Text, 5 %.\n# %%\nx"),
+    ("#%%\n%%bash\n  ls\n\n-\n# %% more\nx?", "#%%\n0#bash\n0#ls\n\n0\n# %% more\nx#"),
+    ("# %%\n# %matplotlib inline\n", "# %%\n# %matplotlib inline\n"),
+    ("# In[1]:\n!ls\n", "# In[1]:\n0#s\n"),
+    ("a = (\n# %%\n%b", "a = (\n# %%\n0#"),
+]
+
+
+@pytest.mark.parametrize(("script", "python"), SCRIPTS)
+def test_scripts_of_cells(script, python):
+    assert is_script(script.encode())
+    assert read_script(script.encode()).data.decode() == python
+
+
+@pytest.mark.parametrize("text", ["", "x %% y", "# 5 %% of", "# %%time\nx", "x # %%", "  # %%", "# In[a]"])
+def test_other_files_are_no_scripts_of_cells(text):
+    assert not is_script(text.encode())
+
+
 @given(st.binary(max_size=30).map(lambda data: bytes(b"%!?x= ('\"\n\\"[byte % 11] for byte in data)))
 def test_a_cell_keeps_its_length_and_its_lines(data):
-    cell = read_cell(data)
+    check_length_and_lines(read_cell(data), data)
+
+
+@given(st.binary(max_size=40).map(lambda data: bytes(b"#%!?x= ('\"\n\n\\"[byte % 13] for byte in data)))
+def test_a_script_of_cells_does_so_too(data):
+    check_length_and_lines(read_script(data), data)
+
+
+def check_length_and_lines(cell, data):
     assert (len(cell.data), cell.data.count(b"\n")) == (len(data), data.count(b"\n"))
     assert all(0 <= start < end <= len(data) for start, end in cell.commands)

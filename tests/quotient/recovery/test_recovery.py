@@ -200,7 +200,7 @@ SEEN = {
         "        self,\n        f: g = h,\n    ) -> None:\n        x = 1\n"
     ): (
         b")",
-        b")",
+        b"",
     ),
     # the cursor's line continues or starts after the cursor
     "if a:\n    x = [b]\\\n        <|> c\nelse:\n    if (d and\n        e)\n        f = 1\n": (b"+", b";"),
@@ -256,7 +256,7 @@ SEEN = {
         b") -> C:",
         b"):",
     ),
-    "def f():\n    g(a,\n      b,\n    <|>\n\n\ndef h():\n    return )\n": (b")", b")"),
+    "def f():\n    g(a,\n      b,\n    <|>\n\n\ndef h():\n    return )\n": (b")", b""),
     "def f():\n    a = (b, c) if d\n\n    <|>\n": (b"e = 1", b""),
     # brackets that it opens
     "def f():\n    <|>\n" + "        'a'\n" * 9 + "        'a',\n        B\n        c=3\n    )\n": (
@@ -313,7 +313,7 @@ SEEN = {
         "      ),\n            'f',\n        ),\n        (\n            a(\n                <|>),\n      "
         "          g=(\n                    h(),\n                ),\n            ),\n            'i',\n"
         "        ),\n    )\n)\n"
-    ): (b"(", b"("),
+    ): (b"(", b"0"),
     (
         "x = f(\n    'a',{\n    'b'   : c,\n    d     : e,\n    <|>\n    g     : h,\n\n    'i'   : .j,\n   "
         " 'k'   : l,\n})\ny = 1\n"
@@ -480,7 +480,7 @@ SEEN = {
         b",",
     ),
     # lines below, by their first lexemes and columns
-    "def f(\n    a: b,\n    c: d[e<|>,\n -> g:\n    pass\n": (b"]", b"]"),
+    "def f(\n    a: b,\n    c: d[e<|>,\n -> g:\n    pass\n": (b"]", b""),
     "class A:\n    def f(self):\n        <|>\n\n     g(self, x):\n        return x\n": (
         b"return self.a",
         b"0",

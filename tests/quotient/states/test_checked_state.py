@@ -9,6 +9,7 @@ import pytest
 
 from fimlsp.languages.python.language import python
 from fimlsp.quotient.engine import Engine
+from fimlsp.quotient.states.checked_state import CheckedState
 from fimlsp.quotient.states.either_state import readings_of
 from fimlsp.quotient.states.protocol import State
 
@@ -165,7 +166,7 @@ def as_it_stands(engine: Engine, text: str) -> State:
     """The state of *text* as it stands, without readings in which text elsewhere is repaired."""
     found = state(engine, text, relax=True)
     assert found is not None
-    return readings_of(found)[0]
+    return next(reading for reading in readings_of(found) if isinstance(reading, CheckedState))
 
 
 BOUND_LATER = "= 0\n    def g():\n        nonlocal b\n        b = 1\n"
