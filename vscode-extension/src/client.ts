@@ -26,13 +26,19 @@ import { cursorAt, type Shown } from "./shown";
 /** The server's command that comes with each suggestion and says that it was taken. */
 const ACCEPT = "fimlsp.server.accept";
 
-/** A client for the server that *command* starts, not yet started itself; *key* is added to its environment. */
+type Yields = (document: vscode.TextDocument) => void;
+
+/**
+ * A client for the server that *command* starts, not yet started itself; *key* is added to its environment. It calls
+ * *yields* with a document while VS Code's own list is open there, so that no suggestion is requested.
+ */
 export function createClient(
   command: Command,
   folder: string,
   key: Readonly<Record<string, string>>,
   log: vscode.LogOutputChannel,
   shown: Shown,
+  yields: Yields,
 ): LanguageClient {
   const executable = {
     command: command.command,
@@ -41,7 +47,7 @@ export function createClient(
     transport: TransportKind.stdio,
   };
   const hasKey = Object.keys(key).length > 0;
-  const client = new LanguageClient(SECTION, "fimlsp", executable, optionsOf(hasKey, log, shown));
+  const client = new LanguageClient(SECTION, "fimlsp", executable, optionsOf(hasKey, log, shown, yields));
   client.registerFeature(SNIPPETS);
   return client;
 }
@@ -56,7 +62,12 @@ const SNIPPETS: StaticFeature = {
   clear() {},
 };
 
-function optionsOf(hasKey: boolean, log: vscode.LogOutputChannel, shown: Shown): LanguageClientOptions {
+function optionsOf(
+  hasKey: boolean,
+  log: vscode.LogOutputChannel,
+  shown: Shown,
+  yields: Yields,
+): LanguageClientOptions {
   const settings = vscode.workspace.getConfiguration(SECTION);
   return {
     documentSelector: selectorOf(settings),
@@ -67,7 +78,7 @@ function optionsOf(hasKey: boolean, log: vscode.LogOutputChannel, shown: Shown):
     outputChannel: log,
     middleware: {
       didOpen: (document, next) => next(withLanguage(document)),
-      provideInlineCompletionItems: asking(new Pace(), shown),
+      provideInlineCompletionItems: asking(new Pace(), shown, yields),
       executeCommand: (command, args, next) => {
         if (command === ACCEPT) {
           shown.take(args[0]);
@@ -89,12 +100,14 @@ function withLanguage(document: vscode.TextDocument): vscode.TextDocument {
 /**
  * Asks when the typing has paused; at once when asked by hand, or when the user types what is suggested anyway. While
  * an entry of the suggest widget is selected nothing is asked for: VS Code would show only what begins with that entry.
+ * After the widget is closed, VS Code asks again.
  */
-function asking(pace: Pace, shown: Shown): NonNullable<Middleware["provideInlineCompletionItems"]> {
+function asking(pace: Pace, shown: Shown, yields: Yields): NonNullable<Middleware["provideInlineCompletionItems"]> {
   return async (document, position, context, token, next) => {
     pace.press(performance.now());
     const cursor = cursorAt(document, position); // now, as the document changes while this waits
     if (context.selectedCompletionInfo !== undefined) {
+      yields(document);
       return [];
     }
     const isAutomatic = context.triggerKind === vscode.InlineCompletionTriggerKind.Automatic;

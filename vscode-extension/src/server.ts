@@ -19,7 +19,7 @@ import {
 import { REST } from "./resting";
 import { installFromOf, interpreterOf, SECTION, selectorOf } from "./settings";
 import { Shown } from "./shown";
-import { STATUS, type Status } from "./status";
+import { STATUS, type Status, yielding } from "./status";
 
 /** Where things are that belong to the extension. */
 export interface Folders {
@@ -42,6 +42,7 @@ export class Server {
   private command: Command | undefined;
   private turn: Promise<void> = Promise.resolve();
   private offered: string | undefined;
+  private latest: Status = { state: "loading" };
   private isAwake = false;
 
   /** *tell* is called with each status; *memory* outlives the window, *secrets* hold a key. */
@@ -172,7 +173,9 @@ export class Server {
   private async begin(command: Command): Promise<void> {
     this.log.info(`starting ${[command.command, ...command.args].join(" ")}`);
     const key = await keyIn(this.secrets);
-    const client = createClient(command, this.folders.extension, key, this.log, this.shown);
+    const client = createClient(command, this.folders.extension, key, this.log, this.shown, (document) =>
+      this.yieldTo(document),
+    );
     client.onNotification(STATUS, (status: Status) => this.take(status));
     client.onDidChangeState(({ newState }) => {
       void vscode.commands.executeCommand("setContext", RUNNING, newState === State.Running);
@@ -190,12 +193,18 @@ export class Server {
 
   /** The server says what it does; an extra that its model needs is offered once. */
   private take(status: Status): void {
+    this.latest = status;
     this.tell(status);
     const { missing } = status;
     if (missing != null && missing !== this.offered && this.isOwn) {
       this.offered = missing;
       void isExtraWanted(missing).then((isWanted) => (isWanted ? this.install(missing) : undefined));
     }
+  }
+
+  /** VS Code's own list is open in *document*; the next status of the server replaces this. */
+  private yieldTo(document: vscode.TextDocument): void {
+    this.tell(yielding(this.latest, document.uri.toString()));
   }
 
   private async end(): Promise<void> {

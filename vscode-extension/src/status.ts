@@ -67,6 +67,14 @@ export function lookOf(status: Status, active?: Active): Look {
   };
 }
 
+const IN_THE_LIST = "VS Code's list is open (Escape closes it)";
+
+/** *status* while VS Code's own list is open in the document *uri*; a server that loads does so still. */
+export function yielding(status: Status, uri: string): Status {
+  const { state, later: _, names: __, files: ___, ...lasting } = status;
+  return state === "loading" ? status : { ...lasting, state: "none", reason: IN_THE_LIST, uri };
+}
+
 /** The status in one sentence. */
 export function summaryOf(status: Status, active?: Active): string {
   const shown = aboutActive(status, active);

@@ -23,6 +23,7 @@ const FILES = {
   "cycle.py": script(["one", "two", "three"], "f(<|>)\n"),
   "lines.py": script(["if a:\n    b\nc", "d"], "<|>\nend\n"),
   "popup.py": script(["onerous"], "onerous = 1\nf(<|>)\n"),
+  "closed.py": script(["erous + two"], "onerous = 1\nf(<|>)\n"),
   "reason.py": script([], "f(<|>)\n"),
   "dismiss.py": script(["one"], "f(<|>)\n"),
   "cells.ipynb": notebook(script(["one"], "f()")),
@@ -176,9 +177,24 @@ scene(code, "nothing while an entry of the suggest widget is selected", async ()
     .waitFor();
   await code.rests();
   assert.equal(await code.ghost(), "");
+  await code.statusSays("fimlsp: VS Code's list is open (Escape closes it)", "circle-slash");
   await code.press("Escape");
   await asks();
   await code.ghostIs("onerous");
+  await code.statusSays("fimlsp", "sparkle");
+});
+
+scene(code, "a suggestion again after the suggest widget is closed", async () => {
+  const { left, right } = await code.open("closed.py");
+  await code.type("on");
+  await code.ghostIs("erous + two");
+  await code.press("Control+Space");
+  await code.statusSays("fimlsp: VS Code's list is open (Escape closes it)", "circle-slash");
+  await code.ghostVanishes();
+  await code.press("Escape");
+  await code.ghostIs("erous + two");
+  await code.press("Tab");
+  assert.equal(await code.saved("closed.py"), `${left}onerous + two${right}`);
 });
 
 scene(code, "what is dismissed is told to the server", async () => {

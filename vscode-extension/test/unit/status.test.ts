@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { lookOf, type State, STATUS, type Status, summaryOf } from "../../src/status";
+import { lookOf, type State, STATUS, type Status, summaryOf, yielding } from "../../src/status";
 
 const A = { uri: "file:///a.py" };
 
@@ -114,3 +114,19 @@ test("every state of the server has a look, and the notification its name", () =
   }
   assert.match(source, new RegExp(`^STATUS = "${STATUS}"$`, "m"));
 });
+
+const YIELDING: [name: string, status: Status, text: string][] = [
+  ["ready", { state: "idle" }, "$(circle-slash) fimlsp: VS Code's list is open (Escape closes it)"],
+  [
+    "a reason of before",
+    { state: "none", reason: "nothing fits", uri: A.uri, problem: "no such model" },
+    "$(circle-slash) fimlsp: VS Code's list is open (Escape closes it) $(warning)",
+  ],
+  ["loading", { state: "loading", percent: 40 }, "$(loading~spin) fimlsp 40%"],
+];
+
+for (const [name, status, text] of YIELDING) {
+  test(`VS Code's own list is open: ${name}`, () => {
+    assert.equal(lookOf(yielding(status, A.uri), A).text, text);
+  });
+}
