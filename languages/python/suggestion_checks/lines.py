@@ -1,4 +1,4 @@
-"""Checks of the lines of a suggestion: repeated ones, those of another block, imports, misplaced keywords.
+"""Checks of the lines of a suggestion: repeated ones, those of another block, misplaced keywords.
 
 Small models like to repeat a neighbouring line or definition. They also go on with the next function when the
 one at the cursor is finished.
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
+from fimlsp.languages.python.suggestion_checks.imports import imported_names
 from fimlsp.languages.suggested_lines import FAR, HAS_WORD, NEAR, Line, column_of, suggested_lines
 
 _DEFINITION = re.compile(rb"(?:async\s+)?(?:def|class)\s+(\w+)")
@@ -20,16 +21,6 @@ _MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.
 _COMMON = frozenset(
     [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
 )
-_FROM = re.compile(rb"(?:lazy[ \t]+)?from[ \t]+([\w.]+)[ \t]+import[ \t](?:[ \t]*\()?")
-_CLAUSE = re.compile(rb"[^#)]*")
-_TOP_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
-_BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
-_ALWAYS_ON = frozenset(
-    b"nested_scopes generators division absolute_import with_statement print_function unicode_literals "
-    b"generator_stop".split()
-)
-"""The features of `__future__` that every supported version has without an import."""
-
 _KEYWORD = re.compile(rb"(?<![\w.])(?:(await\b|async\s+(?:for|with)\b)|return\b|yield\b)")
 _SCOPE = re.compile(rb"\s*(?:((async\s+)?def)|class)\b")
 _LEAVES = re.compile(rb"(?:return|raise|continue|break)\b|(?:sys\.exit|os\._exit|os\.abort|exit|quit)\(")
@@ -88,7 +79,8 @@ def _opens_block(head: bytes, first: Line) -> bool:
 def _exists(line: Line, begun: bytes, left: bytes, right: bytes, before: list[bytes]) -> bool:
     """True if the file already has the definition, the import or the decorator with arguments of *line*.
 
-    A definition is intended if *begun*, the part before the cursor, has its whole name.
+    A definition is intended if *begun*, the part before the cursor, has its whole name. None at the top level
+    has the name of an import: of 9,533 functions and classes in 74 packages none had.
     """
     code = line.code
     if _IMPORT.match(code) or (code.startswith(b"@") and (b'"' in code or b"'" in code)):
@@ -102,6 +94,7 @@ def _exists(line: Line, begun: bytes, left: bytes, right: bytes, before: list[by
     names = {
         *_defined_names(reversed(above.split(b"\n")), line.column),
         *_defined_names(below.split(b"\n"), line.column),
+        *(() if line.column else (*imported_names(above), *imported_names(below))),
     }
     return definition[1] in names
 
@@ -157,49 +150,6 @@ def _statement_above(code: bytes, column: int) -> bytes:
         if HAS_WORD.search(stripped) is not None or stripped.startswith((b'"', b"'")):
             return stripped
     return b""
-
-
-def first_needless_import(left: bytes, text: bytes, right: bytes) -> int | None:
-    """The offset of the first name in *text* that is imported twice, or a feature that is always on.
-
-    None if there is none. Only lines without indentation count: a function may import what its file imports.
-    O(len(left) + len(right)) where there is such a line, else O(len(text)).
-    """
-    line_start = left.rfind(b"\n") + 1
-    lines = (left[line_start:] + text).split(b"\n")
-    if not any(map(_FROM.match, lines)):
-        return None
-    imported = {*_imported_names(left[:line_start]), *_imported_names(right)}
-    start = line_start - len(left)
-    for line in lines:
-        for offset, name, is_always_on in _imports_from(line):
-            end = start + offset + len(name)
-            if end > 0 and (is_always_on or name in imported):
-                return max(0, start + offset)
-            imported.add(name)
-        start += len(line) + 1
-    return None
-
-
-def _imports_from(line: bytes) -> Iterator[tuple[int, bytes, bool]]:
-    """The names that *line* imports from a module: offset, bound name, and if it is a feature always on."""
-    statement = _FROM.match(line)
-    if statement is None:
-        return
-    clause = _CLAUSE.match(line, statement.end())
-    assert clause is not None
-    for offset, name in _bound_names(clause[0]):
-        is_always_on = statement[1] == b"__future__" and name in _ALWAYS_ON
-        yield statement.end() + offset, name, is_always_on
-
-
-def _imported_names(code: bytes) -> Iterator[bytes]:
-    return (name for statement in _TOP_IMPORT.finditer(code) for _, name in _bound_names(statement[1]))
-
-
-def _bound_names(clause: bytes) -> Iterator[tuple[int, bytes]]:
-    """The names that *clause*, the part of an import after `import`, binds, with their offsets."""
-    return ((item.start(), item[2] or item[1]) for item in _BOUND.finditer(clause))
 
 
 def first_misplaced_keyword(

@@ -1,4 +1,4 @@
-"""Checks of suggestions: unknown names, repeated lines, elements and keys, swapped brackets, idle ends.
+"""Checks of suggestions: names, repeated lines, elements and keys, definitions, brackets, idle ends.
 
 Cases are `left<|text|>right`. The issue starts at `¦`, which is not part of the text.
 """
@@ -16,9 +16,10 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
 )
 from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
 from fimlsp.languages.python.suggestion_checks.comparisons import first_self_comparison
+from fimlsp.languages.python.suggestion_checks.definitions import first_imported_parameter, first_placeholder
+from fimlsp.languages.python.suggestion_checks.imports import first_needless_import
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_misplaced_keyword,
-    first_needless_import,
     first_unreachable,
     first_unwanted_line,
 )
@@ -148,6 +149,12 @@ LINES = [
     "def f():\n    <|¦    x = 1|>\n",
     "if a: <|  x = 1|>\n",
     "def f():\n<|    x = 1|>\n",
+    "from a import B\n\n\n<|¦class B:\n    pass|>\n",
+    "import a\n\n\n<|¦def a(): pass|>\n",
+    "import a as b\n\n\n<|def a(): pass|>\n",
+    "<|x = 1¦\ndef a(): pass|>\n\nfrom b import a\n",
+    "from a import b\nclass C:\n    <|def b(self): return 1|>\n",
+    "from a import B\n\n\nclass B(<|C): pass|>\n",
     "<||>\n",
 ]
 
@@ -156,6 +163,64 @@ LINES = [
 def test_the_first_line_that_should_not_be_written(marked):
     left, text, right, issue = split(marked)
     assert first_unwanted_line(left, text, right) == issue
+
+
+PARAMETERS = [
+    "from a import b\n\ndef f(<|¦b|>):\n",
+    "from a import b\n\ndef f(<|self, ¦b|>):\n",
+    "from a import b\n\ndef f(self<|, ¦b|>):\n",
+    "from a import big\n\ndef f(self, b<|¦ig|>):\n",
+    "from a import big\n\ndef f(self, b<|igger|>):\n",
+    "from a import b\n\n<|def f(a, *, ¦b=1): return b|>\n",
+    "from a import b\n\ndef f(*<|¦b|>):\n",
+    "from a import b\n\ndef f(a: <|b|>):\n",
+    "from a import b\n\ndef f(a=<|b|>):\n",
+    "from a import b\n\ndef f(a: c[<|b|>]):\n",
+    "from a import b\n\ndef f(a) -> <|b|>:\n",
+    "from a import b\n\ndef f(a):\n    g(<|b|>)\n",
+    "from a import b\n\n@g(<|b|>)\ndef f(a):\n",
+    "from a import b\n\nclass C(<|b|>):\n",
+    "from a import b\n\nx = 'def f(<|b|>'\n",
+    "from a import b\n\n# def f(<|b|>\n",
+    "from a import b\n\ndef f(a,  # see\n      <|¦b|>):\n",
+    "class A: pass\n\ndef f(<|¦A|>):\n",
+    "def a(): pass\n\ndef f(<|a|>):\n",
+    "def f(<|¦b|>): pass\nfrom a import b\n",
+    "def f():\n    import b\n\ndef g(<|b|>):\n",
+]
+
+
+@pytest.mark.parametrize("marked", PARAMETERS)
+def test_the_first_parameter_with_the_name_of_an_import(marked):
+    left, text, right, issue = split(marked)
+    assert first_imported_parameter(left, text, right) == issue
+
+
+PLACEHOLDERS = [
+    "if a:\n    <|¦pass|>\n",
+    "if a<|:¦\n    pass|>\n",
+    "if a:<|¦\n    pass|>\n",
+    "if a:\n    p<|¦ass|>\n",
+    "if a:\n    b()\n<|else:¦\n    pass|>\n",
+    "<|for a in b:¦\n    pass|>\n",
+    "<|async with a:  # c¦\n    pass|>\n",
+    "<|def f():\n    return 1¦\n\ndef g():\n    pass|>\n".replace("1¦", "1").replace("g():", "g():¦"),
+    "class A(B):\n    <|¦pass|>\n",
+    "class A(Exception):\n    <|pass|>\n",
+    "class KeyWarning(A):<|\n    pass|>\n",
+    "<|except KeyError:\n    pass|>\n",
+    "if a:\n    b()\n    <|pass|>\n",
+    "if a:\n    <|passed = 1|>\n",
+    "def f(\n    a,\n):\n    <|pass|>\n",
+    'def f():\n    """\n    if a:\n        <|pass|>\n    """\n',
+    "match a:\n    case b:\n        <|pass|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", PLACEHOLDERS)
+def test_the_first_body_that_is_a_placeholder(marked):
+    left, text, right, issue = split(marked)
+    assert first_placeholder(left, text, right) == issue
 
 
 UNREACHABLE = [
@@ -324,6 +389,11 @@ IDLE = [
     "def f(a):\n    <|¦a.b|>\n",
     "def f(a):\n    a<|¦.b|>\n",
     "def f(a):\n    <|a.b|> = 1\n",
+    "def f(a):\n    <|¦a['b']|>\n",
+    "def f(a):\n    a<|¦.b[0][c.d]|>\n",
+    "def f(a):\n    <|a['b']|> = 1\n",
+    "def f(a):\n    <|a['b']()|>\n",
+    "def f(a):\n    <|a[f(b)]|>\n",
     "def f(a):\n    <|pass|>\n",
     "def f(a):\n    <|return|>\n",
     "def f(a):\n    <|...|>\n",
