@@ -34,6 +34,14 @@ FORMAT = 5
 LINE_WORTH = 10
 """Characters added to the worth of a text that ends its line: the user need not complete that."""
 
+LEAST_PROBABILITY = 0.2
+"""The probability below which no text is shown, however long it is and however sure its opening.
+
+Half of the texts of several lines that were shown while a project was written had less than 0.1, and 3 of 33
+were right. At 89 places of edits, 25 texts were shown without this bound, and 40 % were right; with it 19 and
+53 %. It cost 4 % of the saved characters.
+"""
+
 log = logging.getLogger(__name__)
 
 
@@ -163,8 +171,13 @@ class ConfidenceEstimate:
         return min(sufficient, key=lambda level: level.cost, default=None)
 
     def worth(self, beginning: Beginning, cost: float) -> float:
-        """The expected worth of showing *beginning*, in characters, if a wrong opening costs *cost*."""
+        """The expected worth of showing *beginning*, in characters, if a wrong opening costs *cost*.
+
+        A text that is hardly ever right is worth nothing, unless wrong ones cost nothing.
+        """
         right = self.whole.probability(beginning.features)
+        if cost and right < LEAST_PROBABILITY:
+            return 0.0
         opens = right
         if beginning.opening is not None:
             opens = max(right, self.opening.probability(beginning.opening))

@@ -17,6 +17,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_key,
 )
 from fimlsp.languages.python.suggestion_checks.comparisons import first_self_comparison
+from fimlsp.languages.python.suggestion_checks.conditions import first_repeated_condition
 from fimlsp.languages.python.suggestion_checks.definitions import first_imported_parameter, first_placeholder
 from fimlsp.languages.python.suggestion_checks.imports import first_needless_import
 from fimlsp.languages.python.suggestion_checks.lines import (
@@ -56,6 +57,7 @@ CHECKS: tuple[Check, ...] = (
     first_self_comparison,
     first_imported_parameter,
     first_placeholder,
+    first_repeated_condition,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""
 

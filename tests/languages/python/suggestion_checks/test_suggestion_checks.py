@@ -16,6 +16,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
 )
 from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
 from fimlsp.languages.python.suggestion_checks.comparisons import first_self_comparison
+from fimlsp.languages.python.suggestion_checks.conditions import first_repeated_condition
 from fimlsp.languages.python.suggestion_checks.definitions import first_imported_parameter, first_placeholder
 from fimlsp.languages.python.suggestion_checks.imports import first_needless_import
 from fimlsp.languages.python.suggestion_checks.lines import (
@@ -377,6 +378,40 @@ ELEMENTS = [
 def test_the_first_element_that_is_listed_too_often(marked):
     left, text, right, issue = split(marked)
     assert first_repeated_element(left, text, right) == issue
+
+
+CONDITIONS = [
+    "if a in b.c() or a<|¦ in b.c()|>:\n",
+    "if a in b or <|¦a in b|>:\n",
+    "x = a and b and <|¦a|>\n",
+    "x = a and b or <|a and c|>\n",
+    "x = a and b or <|¦a and b|>\n",
+    "x = a or <|a and b|>\n",
+    "x = a or <|not a|>\n",
+    "x = a or b, <|a or c|>\n",
+    "x = (a or b) and <|¦(a or b)|>\n",
+    "x = (a or b) and <|(a or c)|>\n",
+    "x = f(a) or <|f(b)|>\n",
+    "x = f(\n    a\n    or <|¦a|>\n)\n",
+    "f(a or b, c=<|a or b|>)\n",
+    "x = a if b or <|¦b|> else c\n",
+    "x = a or \\\n    <|¦a|>\n",
+    "x = 'a or <|a|>'\n",
+    "# a or <|a|>\n",
+    "if a or b:\n    <|a = b or c\nx = a or b|>\n",
+    "x = a or <|¦a or b|>\n",
+    "x = a or <|a.b|>\n",
+    "x = a or a<|[0]|>\n",
+    "x = a or <|¦a|>  # b\n",
+    "x = [a for a in b if a and <|¦a|>]\n",
+    "x = '' or <|''|>\n".replace("<|", "<|¦"),
+]
+
+
+@pytest.mark.parametrize("marked", CONDITIONS)
+def test_the_first_condition_that_is_joined_with_itself(marked):
+    left, text, right, issue = split(marked)
+    assert first_repeated_condition(left, text, right) == issue
 
 
 IDLE = [
