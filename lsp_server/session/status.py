@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from fimlsp.lsp_server.messages import Completion, Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
 MOST_CHANGES_NAMED = 2
+_FIRST_WORD = re.compile(r"\s*(?:\w+|[^\w\s]+)")
 
 State = Literal["loading", "idle", "thinking", "suggestion", "none"]
 
@@ -24,7 +26,7 @@ class Status:
     - `loading`: the current step of loading the model; *percent* is done.
     - `idle`: the problem with the configured model, if another one is used.
     - `thinking`: always None; a completion is being made.
-    - `suggestion`: assumptions about a file that is broken elsewhere, if any.
+    - `suggestion`: assumptions about a file that is broken elsewhere, or that several texts start alike.
     - `none`: the reason for no suggestion.
 
     *uri* is the document of the completion, *model* the short name of the loaded model, *automatic* is false
@@ -52,6 +54,13 @@ def describe_relaxed(relaxed: Sequence[str]) -> str:
     more = f" and {len(relaxed) - MOST_CHANGES_NAMED} more" if len(relaxed) > MOST_CHANGES_NAMED else ""
     changes = f"{'; '.join(relaxed[:MOST_CHANGES_NAMED])}{more}"
     return f"the file is broken elsewhere; it was read with these changes: {changes}"
+
+
+def same_start(texts: Sequence[str]) -> str | None:
+    """A sentence for the user if all of several *texts* have the same first word; else None."""
+    starts = {_FIRST_WORD.match(text) for text in texts}
+    words = {start[0].strip() for start in starts if start is not None}
+    return f"all suggestions here start with “{words.pop()}”" if len(texts) > 1 and len(words) == 1 else None
 
 
 class StatusBoard:
@@ -89,7 +98,7 @@ class StatusBoard:
     def suggestion(self, uri: str, completion: Completion) -> None:
         """A suggestion was made."""
         relaxed = completion.relaxed
-        reason = describe_relaxed(relaxed) if relaxed else None
+        reason = describe_relaxed(relaxed) if relaxed else same_start(completion.texts)
         self._show("suggestion", reason, uri=uri, completion=completion)
 
     def stale(self, uri: str) -> None:

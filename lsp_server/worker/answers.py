@@ -6,6 +6,7 @@ cut off: small models tend to repeat the next line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +37,8 @@ REPEATS = "the suggestion would repeat the text after the cursor"
 MOST_FOLLOWING = 8_000
 """Bytes after the cursor in which repeated lines are searched."""
 
+_BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
+_LINE_END = re.compile(rb"\r?\n")
 _LONGEST_QUOTE = 30
 """Characters of a text that is quoted in an assumption."""
 
@@ -96,8 +99,22 @@ def _flawless_first(
         ends = [None] * len(different) if types is None else types.fault_ends(different)
         faulty = {text for text, end in zip(different, ends, strict=True) if end is not None}
         faulty.update(text for text in different if brings_back(text, deleted))
-        different.sort(key=lambda text: text in faulty or policy.first_issue(left, text, right) is not None)
+        different.sort(key=lambda text: text in faulty or _is_flawed(left, text, right, policy))
     return tuple(text.decode() for text in different)
+
+
+def _is_flawed(left: bytes, text: bytes, right: bytes, policy: EditorPolicy) -> bool:
+    """True if *text* has a fault by *policy* or an unbound name, or connects in an odd way.
+
+    Such ways are white space at the end, a comment alone after code, and a line end outside of brackets
+    before code that goes on right of the cursor.
+    """
+    head, tail = policy.code_alone(left[left.rfind(b"\n") + 1 :]).strip(), right.partition(b"\n")[0].strip()
+    is_open = any(head.count(opening) > head.count(closing) for opening, closing in _BRACKETS)
+    is_odd = text != text.rstrip() or (bool(head) and policy.is_comment(text))
+    breaks_line = bool(head and tail) and not is_open and b"\n" in text
+    is_faulty = policy.first_issue(left, text, right) is not None
+    return is_odd or breaks_line or is_faulty or policy.first_unknown_name(left, text, right) is not None
 
 
 class Confident(NamedTuple):
@@ -213,11 +230,18 @@ def first_line(middle: Middle, start: State) -> Middle:
 
 
 def flawless_part(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:
-    """*text* up to its first fault by *policy*, if some text is before that and connects as well."""
+    """*text* up to its first fault by *policy*, or to the next end of a line where it connects.
+
+    All of it if it has no fault, or connects nowhere before its end.
+    """
     cut = policy.first_issue(left, text, right)
-    shorter = b"" if cut is None else text[:cut].rstrip()
-    state = start.feed(shorter) if shorter else None
-    return shorter if state is not None and state.complete else text
+    ends = [] if cut is None else [cut, *(end.start() for end in _LINE_END.finditer(text, cut + 1))]
+    for end in ends:
+        shorter = text[:end].rstrip()
+        state = start.feed(shorter) if shorter else None
+        if state is not None and state.complete:
+            return shorter
+    return text
 
 
 def without_repetition(left: bytes, text: bytes, right: bytes, start: State, policy: EditorPolicy) -> bytes:

@@ -111,6 +111,22 @@ def test_what_repeats_itself_comes_last():
     assert completion.texts == ("ValueError:", "KeyError, KeyError:")
 
 
+ODD = [
+    (b"def f():\n    return ", [b"unbound", b"1"], b"\n", "1"),
+    (b"f(", [b"  # type: ignore\n", b"1"], b")\n", "1"),
+    (b"from ", [b"a import b\nfrom c", b"c"], b" import d\n", "c"),
+    (b"", [b"# one", b"x = 1"], b"\n", "# one"),
+    (b"x = ", [b"1\nx = 2", b"1"], b"\n", "1\nx = 2"),
+]
+
+
+@pytest.mark.parametrize(("left", "texts", "right", "first"), ODD)
+def test_texts_that_connect_in_an_odd_way_come_last(left, texts, right, first):
+    written = [middle(text) for text in texts]
+    completion = to_completion(written, (), left, right, Anything(), PYTHON_POLICY)
+    assert completion.texts[0] == first
+
+
 class ScriptedDocument:
     def __init__(self, data):
         self.data = data

@@ -39,6 +39,13 @@ FLAWED = [
     ("def f(a):\n    <|return a\n    b = 1|>\n", "return a"),
     ("def f(a):\n    return a\n\n\n<|def f(a):\n    return a|>\n", "def f(a):\n    return a"),
     ("x = <|1|>\n", "1"),
+    # what is left of a fault does not connect: the text ends with the line of the fault
+    (
+        "class A:\n  def f(a):\n    b()\n\n  <|def g(a):\n    b()\n\n  def f(a):\n    b()|>\n",
+        "def g(a):\n    b()",
+    ),
+    ("if a:\n    b()\n    <|b()\n    c()|>\n", "b()"),
+    ("if a:\n    b(\n        c)\n    <|b(\n        c)\n    d()|>\n", "b(\n        c)"),
 ]
 
 
