@@ -34,6 +34,9 @@ DELETED = "the suggestion would bring back a text that was just deleted"
 
 REPEATS = "the suggestion would repeat the text after the cursor"
 
+LEAST_GUESS = 0.05
+"""The least probability of a best guess that is named where nothing is shown."""
+
 MOST_FOLLOWING = 8_000
 """Bytes after the cursor in which repeated lines are searched."""
 
@@ -106,8 +109,8 @@ def _flawless_first(
 def _is_flawed(left: bytes, text: bytes, right: bytes, policy: EditorPolicy) -> bool:
     """True if *text* has a fault by *policy* or an unbound name, or connects in an odd way.
 
-    Such ways are white space at the end, a comment alone after code, and a line end outside of brackets
-    before code that goes on right of the cursor.
+    Such ways are white space at the end, and a comment alone after code. Another is a line end outside of
+    brackets before code that follows the cursor.
     """
     head, tail = policy.code_alone(left[left.rfind(b"\n") + 1 :]).strip(), right.partition(b"\n")[0].strip()
     is_open = any(head.count(opening) > head.count(closing) for opening, closing in _BRACKETS)
@@ -130,9 +133,10 @@ class Confident(NamedTuple):
 
     @property
     def guess(self) -> str:
-        """The likeliest part in words; empty if there is none."""
+        """The likeliest part in words; empty if there is none, or none is worth a request by hand."""
         text = _short(self.likeliest)
-        return f"{text}, {self.share:.0%}".replace("%", " %") if text else ""
+        is_worth_it = bool(text) and self.share >= LEAST_GUESS
+        return f"“{text}”, {self.share:.0%}".replace("%", " %") if is_worth_it else ""
 
 
 def confident_part(

@@ -16,12 +16,15 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_element,
     first_repeated_key,
 )
-from fimlsp.languages.python.suggestion_checks.comparisons import first_self_comparison
-from fimlsp.languages.python.suggestion_checks.conditions import first_repeated_condition
-from fimlsp.languages.python.suggestion_checks.definitions import first_imported_parameter, first_placeholder
-from fimlsp.languages.python.suggestion_checks.imports import first_needless_import
+from fimlsp.languages.python.suggestion_checks.comparisons import (
+    first_repeated_condition,
+    first_self_comparison,
+)
 from fimlsp.languages.python.suggestion_checks.lines import (
+    first_imported_parameter,
     first_misplaced_keyword,
+    first_needless_import,
+    first_placeholder,
     first_unreachable,
     first_unwanted_line,
 )

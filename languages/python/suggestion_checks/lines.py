@@ -1,7 +1,19 @@
-"""Checks of the lines of a suggestion: repeated ones, those of another block, misplaced keywords.
+"""Checks of the lines of a suggestion: repeated ones, those of another block, imports, definitions, keywords.
 
 Small models like to repeat a neighbouring line or definition. They also go on with the next function when the
 one at the cursor is finished.
+
+Counted in 2,818 files of 74 packages:
+
+| | of | share |
+|---|---|---|
+| parameters with the name of an import or a class of the file | 62,810 | 0.1 % |
+| functions and classes at the top level with that of an import | 9,533 | 0 |
+| bodies of `pass` alone: of exceptions | 399 | 29 % |
+| of handlers | 2,214 | 10 % |
+| of other classes | 4,937 | 1.5 % |
+| of functions, `with` and `while` | 24,333 | 0.7 % |
+| of conditions and `for` | 33,992 | 0.1 % |
 """
 
 from __future__ import annotations
@@ -10,7 +22,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
-from fimlsp.languages.python.suggestion_checks.imports import imported_names
 from fimlsp.languages.suggested_lines import FAR, HAS_WORD, NEAR, Line, column_of, suggested_lines
 
 _DEFINITION = re.compile(rb"(?:async\s+)?(?:def|class)\s+(\w+)")
@@ -21,6 +32,28 @@ _MAY_DEFINE_AGAIN = re.compile(rb"@(?:.*\.(?:setter|getter|deleter|register)\b|.
 _COMMON = frozenset(
     [b"pass", b"else:", b"try:", b"finally:", b"return", b"continue", b"break", b"raise", b"yield", b"..."]
 )
+_FROM = re.compile(rb"(?:lazy[ \t]+)?from[ \t]+([\w.]+)[ \t]+import[ \t](?:[ \t]*\()?")
+_CLAUSE = re.compile(rb"[^#)]*")
+_TOP_IMPORT = re.compile(rb"^(?:lazy[ \t]+)?(?:import|from[ \t]+[\w.]+[ \t]+import)[ \t]+([^\n(#]+)", re.M)
+_BOUND = re.compile(rb"([\w.]+)(?:[ \t]+as[ \t]+(\w+))?")
+_ALWAYS_ON = frozenset(
+    b"nested_scopes generators division absolute_import with_statement print_function unicode_literals "
+    b"generator_stop".split()
+)
+"""The features of `__future__` that every supported version has without an import."""
+
+_HAS_PARAMETERS = re.compile(rb"\bdef\b")
+_PARAMETER = re.compile(rb"[\w\x80-\xff]+")
+_BEFORE_PARAMETER = (b"(", b",", b"*", b"**")
+_BEGUN_WORD = re.compile(rb"(?<![\w\x80-\xff])[\w\x80-\xff]*\Z")
+_DEFINED_CLASS = re.compile(rb"^class[ \t]+(\w+)", re.M)
+_PLACEHOLDER = b"pass"
+_HEADER = re.compile(rb"(?:async[ \t]+)?(?:class|def|elif|else|for|if|try|while|with)\b.*:\s*(?:#.*)?\Z")
+_IS_EXCEPTION = re.compile(rb"class\b.*(?:Error|Exception|Warning|Exit|Interrupt)\b")
+
+LONGEST_WORD = 200
+"""Bytes of a word that are read."""
+
 _KEYWORD = re.compile(rb"(?<![\w.])(?:(await\b|async\s+(?:for|with)\b)|return\b|yield\b)")
 _SCOPE = re.compile(rb"\s*(?:((async\s+)?def)|class)\b")
 _LEAVES = re.compile(rb"(?:return|raise|continue|break)\b|(?:sys\.exit|os\._exit|os\.abort|exit|quit)\(")
@@ -94,7 +127,7 @@ def _exists(line: Line, begun: bytes, left: bytes, right: bytes, before: list[by
     names = {
         *_defined_names(reversed(above.split(b"\n")), line.column),
         *_defined_names(below.split(b"\n"), line.column),
-        *(() if line.column else (*imported_names(above), *imported_names(below))),
+        *(() if line.column else (*_imported_names(above), *_imported_names(below))),
     }
     return definition[1] in names
 
@@ -150,6 +183,106 @@ def _statement_above(code: bytes, column: int) -> bytes:
         if HAS_WORD.search(stripped) is not None or stripped.startswith((b'"', b"'")):
             return stripped
     return b""
+
+
+def first_needless_import(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first name in *text* that is imported twice, or a feature that is always on.
+
+    None if there is none. Only lines without indentation count: a function may import what its file imports.
+    O(len(left) + len(right)) where there is such a line, else O(len(text)).
+    """
+    line_start = left.rfind(b"\n") + 1
+    lines = (left[line_start:] + text).split(b"\n")
+    if not any(map(_FROM.match, lines)):
+        return None
+    imported = {*_imported_names(left[:line_start]), *_imported_names(right)}
+    start = line_start - len(left)
+    for line in lines:
+        for offset, name, is_always_on in _imports_from(line):
+            end = start + offset + len(name)
+            if end > 0 and (is_always_on or name in imported):
+                return max(0, start + offset)
+            imported.add(name)
+        start += len(line) + 1
+    return None
+
+
+def _imports_from(line: bytes) -> Iterator[tuple[int, bytes, bool]]:
+    """The names that *line* imports from a module: offset, bound name, and if it is a feature always on."""
+    statement = _FROM.match(line)
+    if statement is None:
+        return
+    clause = _CLAUSE.match(line, statement.end())
+    assert clause is not None
+    for offset, name in _bound_names(clause[0]):
+        is_always_on = statement[1] == b"__future__" and name in _ALWAYS_ON
+        yield statement.end() + offset, name, is_always_on
+
+
+def _imported_names(code: bytes) -> Iterator[bytes]:
+    """The names that imports at the top level of *code* bind. O(len(code))."""
+    return (name for statement in _TOP_IMPORT.finditer(code) for _, name in _bound_names(statement[1]))
+
+
+def _bound_names(clause: bytes) -> Iterator[tuple[int, bytes]]:
+    """The names that *clause*, the part of an import after `import`, binds, with their offsets."""
+    return ((item.start(), item[2] or item[1]) for item in _BOUND.finditer(clause))
+
+
+def first_imported_parameter(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first parameter in *text* that has the name of an import or a class of the file.
+
+    None if there is none. O(len(left) + len(right)) where *text* has parameters.
+    """
+    parameters = [*_parameters(left, text)]
+    if not parameters:
+        return None
+    taken = {*_imported_names(left), *_DEFINED_CLASS.findall(left), *_imported_names(right)}
+    return next((offset for offset, name in parameters if name in taken), None)
+
+
+def _parameters(left: bytes, text: bytes) -> Iterator[tuple[int, bytes]]:
+    """The parameters in *text* after *left*, with their offsets; one that is begun in *left* has 0."""
+    state = state_at_end(left)
+    if not (state.brackets and state.brackets[-1].binds) and not _HAS_PARAMETERS.search(text):
+        return
+    begun = _BEGUN_WORD.search(left[-LONGEST_WORD:])
+    assert begun is not None
+    before = len(begun[0])
+    state, read, code = state_at_end(left[: len(left) - before]), 0, begun[0] + text
+    for word in _PARAMETER.finditer(code):
+        state, read = state.feed(code[read : word.start()]), word.start()
+        is_in_header = bool(state.brackets) and state.brackets[-1].binds and not state.quote
+        if word.end() > before and is_in_header and state.last in _BEFORE_PARAMETER and not state.chain:
+            yield max(0, word.start() - before), word[0]
+
+
+def first_placeholder(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first `pass` in *text* that is all of a body; None if there is none.
+
+    It may be that of an exception or of a handler. O(len(text)).
+    """
+    context = suggested_lines(left, text, right)
+    above = context.above[-1] if context.above else b""
+    if context.head.strip() and not text.partition(b"\n")[0].strip():
+        above = context.head.strip()
+    for line in context.lines:
+        if line.code == _PLACEHOLDER and _wants_body(above) and _is_code(left, text, line.offset):
+            return line.offset
+        above = line.code
+    return None
+
+
+def _wants_body(line: bytes) -> bool:
+    """True if *line* is the header of a block that nobody leaves empty."""
+    return _HEADER.match(line) is not None and _IS_EXCEPTION.match(line) is None
+
+
+def _is_code(left: bytes, text: bytes, offset: int) -> bool:
+    """True if the line that *text* starts, or goes on with, at *offset* is a statement."""
+    is_new = text[offset : offset + 1] == b"\n"
+    above = left + text[:offset] + b"\n" if is_new else left[: left.rfind(b"\n") + 1]
+    return state_at_end(above) == CodeState()
 
 
 def first_misplaced_keyword(

@@ -223,7 +223,7 @@ def test_the_likeliest_text_is_named_where_none_is_sure_enough():
     left, right, start = split("def f(total):\n    return <|>\n")
     unsure = confident_part([middle(*TOTAL)], left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
     assert unsure.part is None
-    assert unsure.guess == "total, 98 %"
+    assert unsure.guess == "“total”, 98 %"
     nothing = confident_part([middle()], left, right, start, ESTIMATE, SURER, PYTHON_POLICY)
     assert nothing.guess == ""
 
