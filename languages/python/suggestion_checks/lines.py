@@ -260,9 +260,12 @@ def _parameters(left: bytes, text: bytes) -> Iterator[tuple[int, bytes]]:
 def first_placeholder(left: bytes, text: bytes, right: bytes) -> int | None:
     """The offset of the first `pass` in *text* that is all of a body; None if there is none.
 
-    It may be that of an exception or of a handler. O(len(text)).
+    It may be that of an exception or of a handler. Where it stands just above, more of them are written.
+    O(len(text)).
     """
     context = suggested_lines(left, text, right)
+    if _PLACEHOLDER in context.above:
+        return None
     above = context.above[-1] if context.above else b""
     if context.head.strip() and not text.partition(b"\n")[0].strip():
         above = context.head.strip()

@@ -216,6 +216,8 @@ PLACEHOLDERS = [
     "if a:\n    b()\n    <|pass|>\n",
     "if a:\n    <|passed = 1|>\n",
     "def f(\n    a,\n):\n    <|pass|>\n",
+    "def f(a):\n    pass\n\ndef g(a):<|\n    pass|>\n",
+    "def f(a):\n    pass\n\ndef g(a):\n    b()\n    c()\n    d()\n\ndef h(a):<|¦\n    pass|>\n",
     'def f():\n    """\n    if a:\n        <|pass|>\n    """\n',
     "match a:\n    case b:\n        <|pass|>\n",
 ]
