@@ -237,7 +237,7 @@ scene(code, "a file without a name", async () => {
 
 scene(code, "the walkthrough", async () => {
   await code.command("fimlsp: Get Started");
-  await code.page.locator(".gettingStarted", { hasText: "Have the server set up" }).waitFor();
+  await code.page.locator(".gettingStarted", { hasText: "Set up the server" }).waitFor();
   await code.screenshot("walkthrough");
   await code.press("Control+w");
 });
