@@ -102,7 +102,7 @@ def _flawless_first(
         ends = [None] * len(different) if types is None else types.fault_ends(different)
         faulty = {text for text, end in zip(different, ends, strict=True) if end is not None}
         faulty.update(text for text in different if brings_back(text, deleted))
-        different.sort(key=lambda text: text in faulty or _is_flawed(left, text, right, policy))
+        different.sort(key=lambda text: (text in faulty) + _is_flawed(left, text, right, policy))
     return tuple(text.decode() for text in different)
 
 
