@@ -56,7 +56,7 @@ class RepairChoice:
         return None
 
     def finishes(self, choice: Choice) -> bool:
-        """True if the cheapest middle in *choice* only finishes the line, or opens as few brackets as needed."""
+        """True if the cheapest middle in *choice* only finishes the line, or opens no more than needed."""
         assumed, text = self.left.assumed, choice.text
         place = text.document, choice.state, text.cursor, text.cursor_end
         return finishes_line(assumed, *place) if assumed.tables.offside else opens_as_needed(*place)
