@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
-from fimlsp.lexing.line import physical_end
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.first_state import ConnectOptions
@@ -35,12 +34,19 @@ def _assumed_text_of(_: LexerTables, tables: LanguageTables) -> AssumedText:
     return AssumedText(tables)
 
 
+def _finishes(document: ContextDocument, connected: State, start: int, end: int) -> bool:
+    """True if a middle only has to finish its line; it may close brackets too, if lines mean nothing."""
+    tables = document.tables
+    if tables.offside:
+        return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
+    return opens_as_needed(document, connected, start, end)
+
+
 class Recoveries:
     """The recoveries of a document at its last cursor; they follow the cursor in its line."""
 
     def __init__(self) -> None:
         self._known: dict[bool, Recovery] = {}  # True: all that is open above is ended
-        self._judged: tuple[int, int, bool] | None = None  # a line, by its bounds, and the judgement of it
 
     def follow(self, document: ContextDocument, edit: Replacement) -> None:
         """Keep those that still serve *document* after *edit*."""
@@ -48,8 +54,6 @@ class Recoveries:
         for forgotten, recovery in known.items():
             if recovery.follow(document, edit):
                 self._known[forgotten] = recovery
-        if self._judged is not None and not _is_within(self._judged[:2], document, edit):
-            self._judged = None
 
     def readings(
         self,
@@ -67,7 +71,7 @@ class Recoveries:
         """
         state: State | None = None
         repairs: tuple[TextRepair, ...] = ()
-        if connected is None or not self._finishes(document, connected, start, end):
+        if connected is None or not _finishes(document, connected, start, end):
             recovery = self._at(document, start, end)
             state, repairs = recovery.state(document, start, end, options, connects=connected is not None)
         as_likely, unlikely = (stands, None) if state is None else (None, stands)
@@ -77,22 +81,6 @@ class Recoveries:
             state = state if forgotten == repairs else either(state, other)
             repairs = forgotten or repairs
         return either(as_likely, state, unlikely=unlikely), repairs
-
-    def _finishes(self, document: ContextDocument, connected: State, start: int, end: int) -> bool:
-        """True if a middle only has to finish its line; it may close brackets too, if lines mean nothing.
-
-        Then the lines around decide, so the judgement holds while the cursor's line is edited.
-        """
-        tables = document.tables
-        if tables.offside:
-            return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
-        bounds = (
-            document.data.rfind(b"\n", 0, start) + 1,
-            len(document.data) - physical_end(document.data, end),
-        )
-        if self._judged is None or self._judged[:2] != bounds:
-            self._judged = *bounds, opens_as_needed(document, connected, start, end)
-        return self._judged[2]
 
     def _at(self, document: ContextDocument, start: int, end: int, *, forgotten: bool = False) -> Recovery:
         """The recovery at a cursor; if *forgotten*, all that is open above is ended there."""
@@ -230,12 +218,6 @@ class Recovery:
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
         return bool(document.data[cursor_end : len(document.data) - self._from_end].strip())
-
-
-def _is_within(bounds: tuple[int, int], document: ContextDocument, edit: Replacement) -> bool:
-    """True if *edit* changed the line with these *bounds*, from both ends of the text, and nothing else."""
-    end = edit.start + len(edit.text)
-    return bounds[0] <= edit.start and end <= len(document.data) - bounds[1] and b"\n" not in edit.text
 
 
 def _inserts_at(repairs: Iterable[TextRepair], data: bytes, cursor_end: int) -> bool:
