@@ -20,7 +20,7 @@ ANOTHER = list(range(1200, 1900))
 def read_now(network, text):
     """The number of tokens that the server has to read for *text*, by its own figures."""
     body = {"prompt": text, "n_predict": 1, "cache_prompt": True}  # takes the slot that has most of it
-    return network.server._client.ask("/completion", body)["timings"]["prompt_n"]
+    return network.server._client.ask("/completion", body, seconds=600)["timings"]["prompt_n"]
 
 
 def never():
