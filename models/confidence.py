@@ -34,21 +34,6 @@ FORMAT = 5
 LINE_WORTH = 10
 """Characters added to the worth of a text that ends its line: the user need not complete that."""
 
-LEAST_PROBABILITY, LEAST_OF_SEVERAL_LINES = 0.05, 0.1
-"""The probabilities below which no text is shown, however long it is and however sure its opening.
-
-While a project of 300 lines was written, 3 of 33 shown texts of several lines were right. Half of the others
-had less than 0.1. With these bounds a wrong opening may cost less. At 185 places of edits in six packages:
-
-| least | cost | shown | right | begins right | characters saved a place |
-|---|---|---|---|---|---|
-| none | 5 | 26 % | 44 % | 56 % | 1.63 |
-| 0.05, 0.1 | 5 | 24 % | 47 % | 60 % | 1.56 |
-| 0.05, 0.1 | 4 | 27 % | 46 % | 60 % | 1.82 |
-| 0.1, 0.2 | 4 | 25 % | 48 % | 57 % | 1.55 |
-| none | 8 | 21 % | 47 % | 61 % | 1.33 |
-"""
-
 log = logging.getLogger(__name__)
 
 
@@ -178,14 +163,8 @@ class ConfidenceEstimate:
         return min(sufficient, key=lambda level: level.cost, default=None)
 
     def worth(self, beginning: Beginning, cost: float) -> float:
-        """The expected worth of showing *beginning*, in characters, if a wrong opening costs *cost*.
-
-        A text that is hardly ever right is worth nothing, unless wrong ones cost nothing.
-        """
+        """The expected worth of showing *beginning*, in characters, if a wrong opening costs *cost*."""
         right = self.whole.probability(beginning.features)
-        has_lines = b"\n" in beginning.text.strip()
-        if cost and right < (LEAST_OF_SEVERAL_LINES if has_lines else LEAST_PROBABILITY):
-            return 0.0
         opens = right
         if beginning.opening is not None:
             opens = max(right, self.opening.probability(beginning.opening))
