@@ -17,7 +17,9 @@ import click
 from fimlsp.extras import install_command, missing_modules
 
 if TYPE_CHECKING:
-    from fimlsp.datasets.programs.run import ProgramsPlan
+    from rich.console import Console
+
+    from fimlsp.datasets.programs.run import ProgramBench, ProgramsPlan, Task
     from fimlsp.datasets.programs.writing import Method
     from fimlsp.quotient.language.contract import Language
 
@@ -215,7 +217,6 @@ def replay_problems(
         RunFolderError: *out* holds another run.
     """
     from rich.console import Console
-    from rich.progress import Progress
 
     from fimlsp.datasets.programs.problems import (
         ProblemsError,
@@ -224,8 +225,8 @@ def replay_problems(
         solved_examples,
     )
     from fimlsp.datasets.programs.report import write_report
-    from fimlsp.datasets.programs.run import ProgramBench, run_all, tasks
-    from fimlsp.datasets.programs.sandbox import Limits, NotContainedError, Tester
+    from fimlsp.datasets.programs.run import ProgramBench, tasks
+    from fimlsp.datasets.programs.sandbox import Limits, Tester
     from fimlsp.datasets.programs.writing import Sampling, Writer
     from fimlsp.datasets.runs.plan import About
     from fimlsp.datasets.runs.run_folder import RunFolder
@@ -250,6 +251,23 @@ def replay_problems(
     writer = Writer(model, Engine(grammar_of(language, options.check)), sampling)
     bench = ProgramBench(writer, tester, options.methods, examples)
     listed = list(tasks(problems, options.forms, options.samples, options.seed, options.limit))
+    _write_answers(bench, listed, out, console)
+    write_report(out)
+    console.print(f"wrote {out / 'report.md'} and {out / 'report.html'}")
+
+
+def _write_answers(bench: ProgramBench, listed: Sequence[Task], out: Path, console: Console) -> None:
+    """Write and test the *listed* answers into *out*, with their progress.
+
+    Raises:
+        click.ClickException: programs cannot be contained.
+        SystemExit: the user interrupts.
+    """
+    from rich.progress import Progress
+
+    from fimlsp.datasets.programs.run import run_all
+    from fimlsp.datasets.programs.sandbox import NotContainedError
+
     try:
         with Progress(console=console) as bar:
             answers = bar.add_task("answers", total=len(listed))
@@ -259,8 +277,6 @@ def replay_problems(
     except KeyboardInterrupt:
         console.print("interrupted; the same command continues.")
         raise SystemExit(INTERRUPTED) from None
-    write_report(out)
-    console.print(f"wrote {out / 'report.md'} and {out / 'report.html'}")
 
 
 def refuse_methods(language: str, methods: Sequence[str]) -> None:

@@ -84,7 +84,7 @@ def read_tasks(path: Path, interface: Interface) -> list[ScriptTask]:
     """The tasks in a file of JSON lines with `task`, `kind` and `instructions`.
 
     Raises:
-        TasksError: it cannot be read, or a line is no task with a kind of *interface*.
+        TasksError: it cannot be read, or a line has no task with a kind of *interface*.
     """
     tasks = list[ScriptTask]()
     try:
@@ -96,7 +96,7 @@ def read_tasks(path: Path, interface: Interface) -> list[ScriptTask]:
             row = json.loads(line)
             task = ScriptTask(str(row["task"]), str(row["kind"]), str(row["instructions"]))
         except (ValueError, TypeError, KeyError) as error:
-            raise TasksError(f"Line {number} of {path} is no task ({error}).") from error
+            raise TasksError(f"Line {number} of {path} has no task ({error}).") from error
         if task.kind not in interface.roots:
             known = ", ".join(interface.roots)
             raise TasksError(f"Line {number} of {path} has the kind {task.kind}; the interface has {known}.")

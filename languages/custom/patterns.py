@@ -142,7 +142,7 @@ class PatternCompiler:
             self._bound = outside
             if restricted and first_bytes(self._program, follows) & self._bytes_of(body):
                 raise PatternError(
-                    "refers back to a group whose texts may go on with what follows it",
+                    "refers back to a group whose texts may go on with the text after it",
                     "let a delimiter follow the group",
                 )
             ways.append(self._sequence(_literals(text), follows))

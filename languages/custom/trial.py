@@ -87,7 +87,7 @@ def place_in(language: LarkLanguage, text: bytes, cursor: int) -> str | None:
         return None
     last = bisect_left(starts, True, key=lambda at: _ends_a_text(engine, text[at:])) - 1
     line = text.count(b"\n", 0, starts[last]) + 1
-    return f"{language.files.name} refuses line {line} with what follows it"
+    return f"{language.files.name} refuses line {line} with the text after it"
 
 
 def _ends_a_text(engine: Engine, right: bytes) -> bool:

@@ -123,7 +123,7 @@ def _table(*columns: str) -> Table:
     "--tokenizer",
     "no_weights",
     is_flag=True,
-    help="Fetch no weights, only what a vLLM or SGLang that runs the model needs here.",
+    help="Fetch only the files that a vLLM or SGLang needs on this machine, without weights.",
 )
 def pull(name: str | None, revision: str | None, no_weights: bool) -> None:
     """Fetch the model NAME from the hub, so that it can be used offline.

@@ -97,8 +97,8 @@ TASK = {"task": "harm", "kind": "effect", "instructions": "harms the bearer"}
 UNUSABLE = [
     ([], "has no tasks"),
     ([{**TASK, "kind": "spell"}], "has the kind spell; the interface has effect, talent"),
-    ([{"task": "a"}], "Line 1 of .* is no task"),
-    ([1], "Line 1 of .* is no task"),
+    ([{"task": "a"}], "Line 1 of .* has no task"),
+    ([1], "Line 1 of .* has no task"),
 ]
 
 

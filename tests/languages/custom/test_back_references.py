@@ -116,7 +116,7 @@ REFUSED = [
     ("start: A\nA: /(['\"]).*\\1/\n", "name the group: (?P<NAME>…) and (?P=NAME)."),
     (
         LISTED + "start: H\nH: /<(?P<end>[A-Z]+)[A-C]*\\n(?P=end)\\n/\n",
-        "refers back to a group whose texts may go on with what follows it; let a delimiter follow",
+        "refers back to a group whose texts may go on with the text after it; let a delimiter follow",
     ),
 ]
 

@@ -342,10 +342,10 @@ PAIRS = 'start: (KEY "=" NAME ";")*\nKEY: /[a-z]+/\nNAME: /[A-Z]+/i\n%ignore /[ 
 REFUSED_TEXTS = [
     # a text with the cursor after four bytes, and the reason for no suggestion
     (b"a=b= ;", "own.lark reads the file no further than line 1, column 4: refused at '='; expected ';'."),
-    (b"\na = 1;", "own.lark refuses line 2 with what follows it"),
-    (b"a = b;\nb = 1;", "own.lark refuses line 2 with what follows it"),
-    (b"a = b;\nb = ;\na = a;\n", "own.lark refuses line 2 with what follows it"),
-    (b"a = 1;\nb = c;\n", "own.lark refuses line 1 with what follows it"),
+    (b"\na = 1;", "own.lark refuses line 2 with the text after it"),
+    (b"a = b;\nb = 1;", "own.lark refuses line 2 with the text after it"),
+    (b"a = b;\nb = ;\na = a;\n", "own.lark refuses line 2 with the text after it"),
+    (b"a = 1;\nb = c;\n", "own.lark refuses line 1 with the text after it"),
 ]
 
 
