@@ -7,7 +7,7 @@ this text closes. `connect` combines them with the left context.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Margin
@@ -20,7 +20,7 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, boundary_lexemes
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
 from fimlsp.quotient.bridge.connection import Connection, RightEntry
-from fimlsp.quotient.bridge.middle_grammar import RightGrammar, middle_grammar
+from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar, RightGrammar, middle_grammar
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
@@ -96,7 +96,7 @@ def _connect(
     )
     n_kept = _n_kept_blocks(left_side.left, left_side.lexer) if options.forbid_escape else None
     bracket = None if left_side.bracket is None else document.tables.terminal_of[left_side.bracket]
-    grammar = middle_grammar(left_side.left, right.grammar, n_kept, bracket)
+    grammar = right.middle_grammar(left_side.left, n_kept, bracket)
     if grammar is None:
         return None
     connection = Connection(
@@ -162,12 +162,28 @@ _NO_LINE = Line(0)
 _LineEndKey = tuple[RightContext, tuple[int, ...] | None, int, Inside, tuple[Reading, ...]]
 
 
-@value
+_Left = tuple[LeftContext, int | None, int | None]
+"""A left context, with the number of its blocks and the bracket that `middle_grammar` is given."""
+
+
+@value(eq=False)
 class RightSide:
     """The constraints of the text after a cursor on the middle before it."""
 
     right_entries: tuple[RightEntry, ...]
     grammar: RightGrammar
+    _last: dict[_Left, MiddleGrammar | None] = field(default_factory=dict, repr=False)
+
+    def middle_grammar(
+        self, left: LeftContext, kept: int | None, bracket: int | None
+    ) -> MiddleGrammar | None:
+        """As `middle_grammar`; the last one is kept, for the next letter of the same word."""
+        key = left, kept, bracket
+        if key not in self._last:
+            grammar = middle_grammar(left, self.grammar, kept, bracket)
+            self._last.clear()
+            self._last[key] = grammar
+        return self._last[key]
 
 
 class RightSideFinder:

@@ -44,12 +44,14 @@ def rest_lacks_separator(document: ContextDocument, cursor: int, cursor_end: int
     """
     lines, lexical, data = document.transitions.lines, document.tables.lexical, document.data
     start, end = lines.start_of_stretch(data, cursor), lines.end_of_stretch(data, cursor_end)
+    if end >= len(data) or not document.left_at(start)[1].modes.depth:
+        return False
     rest = lexemes(lexical, data, cursor_end, end).read
-    if not rest or end >= len(data) or _is_separator(data, rest[-1].start, rest[-1].end):
+    if not rest or _is_separator(data, rest[-1].start, rest[-1].end):
         return False
     column = column_of(indentation_at(data, start))
     below = _ends_with_separator(document, end, column)
-    if below is None or not document.left_at(start)[1].modes.depth:
+    if below is None:
         return False
     above = _ends_with_separator(document, lines.start_of_stretch(data, start - 1), column) if start else None
     return below or above is True
