@@ -20,6 +20,7 @@ from fimlsp.languages.slua.language import Slua
 from fimlsp.lsp_server.command_line.parameters import read_bytes, to_scripts
 from fimlsp.lsp_server.command_line.terminal import progress_if_slow
 from fimlsp.lsp_server.messages import Complete, Completion, DocumentId, Limits, Load
+from fimlsp.lsp_server.notebook_cells import is_script, read_script
 from fimlsp.lsp_server.session.status import describe_relaxed
 from fimlsp.lsp_server.text_positions import Text, encode
 from fimlsp.lsp_server.worker.backend import Backend
@@ -51,22 +52,29 @@ def complete_file(
 ) -> None:
     """Print the completion of *file* at (line, column), both from 1.
 
-    *python* is the version of a Python file; *interface* has the declarations for an sLua script.
+    *python* is the version of a Python file; *interface* has the declarations for an sLua script. In a script
+    of cells, such as `# %%` starts, IPython commands are skipped.
 
     Raises:
-        click.ClickException: The file cannot be read, the position does not exist, or the model cannot be
-            loaded.
+        click.ClickException: The file cannot be read, the position does not exist or is in an IPython
+            command, or the model cannot be loaded.
     """
     name = name_of_language(file)
-    grammar = Python(python, "compile") if name == "python" else language_named(name)
+    source = read_source(file, is_python=name == "python")
+    script = read_script(source) if name == "python" and is_script(source) else None
+    grammar = language_named(name)
+    if name == "python":
+        grammar = Python(python, "compile", top_level_await=script is not None)
     if interface is not None:
         if not isinstance(grammar, Slua):
             raise click.UsageError("--interface needs a file named *.slua.")
         grammar = to_scripts(grammar, interface)
     if isinstance(grammar, Slua):
         grammar = replace(grammar, tidy=True)
-    text = Text(read_source(file, is_python=name == "python"))
+    text = Text(source)
     offset = find_offset(text, *at)
+    if script is not None and script.is_command(offset):
+        raise click.ClickException("Cannot complete an IPython command. Move the cursor to a line of Python.")
     backend = Backend()
     with progress_if_slow() as report:
         try:
@@ -74,18 +82,25 @@ def complete_file(
         except Exception as error:
             raise click.ClickException(explain(error, "loading the model", log)) from error
         report(f"completing {file.name}")
-        made = make(backend, text, offset, limits, grammar)
+        made = make(backend, text, offset, limits, grammar, script and script.data)
     if as_json:
         click.echo(to_json(made))
     else:
         show(made, name)
 
 
-def make(backend: Backend, text: Text, offset: int, limits: Limits, grammar: Language) -> TimedCompletion:
-    """The completion that *backend* makes."""
+def make(
+    backend: Backend,
+    text: Text,
+    offset: int,
+    limits: Limits,
+    grammar: Language,
+    code: bytes | None = None,
+) -> TimedCompletion:
+    """The completion that *backend* makes in *text*, or in *code*, the same without IPython commands."""
     started = time.perf_counter()
     document = DocumentId(0, "")
-    backend.open(document, 0, text.data, grammar)
+    backend.open(document, 0, text.data if code is None else code, grammar)
     request = Complete(0, document, 0, offset, limits, time.monotonic())
     completion = backend.complete(request, lambda: False)
     return TimedCompletion(text, offset, completion, 1000 * (time.perf_counter() - started))

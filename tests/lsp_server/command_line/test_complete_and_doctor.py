@@ -46,6 +46,21 @@ def test_one_json_object_whose_text_connects(tmp_path, marked, encoding):
         ast.parse(left + answer["text"] + right)
 
 
+SCRIPT = "# %%\n%matplotlib inline\nsizes = [1]\nawait later()\n# %%\ntotal = sum(<|>)\n!ls\n"
+
+
+def test_a_script_of_cells_is_read_without_its_commands(tmp_path):
+    left, _, right = SCRIPT.partition("<|>")
+    (tmp_path / "a.py").write_text(left + right)
+    result = run("complete", tmp_path / "a.py", "--at", "6:13", "--json", "--max-tokens", 8)
+    assert result.exit_code == 0, result.output
+    assert not json.loads(result.stdout)["relaxed"]
+    shown = run("complete", tmp_path / "a.py", "--at", "6:13", "--max-tokens", 8)
+    assert "%matplotlib inline" in shown.stdout
+    refused = run("complete", tmp_path / "a.py", "--at", "2:5")
+    assert "Cannot complete an IPython command." in refused.output
+
+
 def test_the_example_of_the_readme():
     at = next(n for n, line in enumerate(EXAMPLE.read_text().splitlines(), 1) if line.endswith("raise"))
     result = run("complete", EXAMPLE, "--at", f"{at}:18")
