@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
-from fimlsp.lexing.lexer_state import LexerState, Symbol
+from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, End
@@ -14,6 +14,8 @@ from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
 from fimlsp.quotient.grammar.costs import CheapestSentences
 from fimlsp.quotient.grammar.earley_sets import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
+
+_LOOKED_AT = 10_000
 
 
 @value
@@ -50,6 +52,23 @@ class RightEntry:
         return lexer.equal_run[0] != byte or lexer.equal_run[1] + count < 3
 
 
+def _columns_of_blocks(lines: Iterable[bytes]) -> list[Column]:
+    """The columns of lines that start a block below a line at the margin, as it seems.
+
+    The line above them ends no bracket or string of other lines, nor leaves one open.
+    """
+    columns, is_header = list[Column](), False
+    for line in filter(bytes.strip, lines):
+        code = line.lstrip(b" \t")
+        if is_header and len(code) < len(line):
+            columns.append(Margin().after(line[: len(line) - len(code)]).counted)
+        is_header = code == line and not any(
+            line.count(opening) - line.count(closing) for opening, closing in (b"()", b"[]", b"{}")
+        )
+        is_header = is_header and not any(line.count(quotes) % 2 for quotes in (b'"""', b"'''"))
+    return columns
+
+
 @value(eq=False)
 class Connection:
     """Two connected contexts: the grammar of the middles and the entries into the right context.
@@ -68,6 +87,7 @@ class Connection:
     _scans: dict[tuple[EarleySet, Symbol], EarleySet | None] = field(default_factory=dict, repr=False)
     mask_answers: dict[object, Any] = field(default_factory=dict, repr=False)
     _without_blocks: list[CheapestSentences] = field(default_factory=list, repr=False)
+    _units: list[Column | None] = field(default_factory=list, repr=False)
 
     def scan(self, chart: EarleySet, symbol: Symbol, depth: int = 0) -> EarleySet | None:
         """The chart after *symbol*; None if it is not expected. Cached.
@@ -95,6 +115,15 @@ class Connection:
             right = CheapestSentences(known, {}, grammar.right.partial_rules, language)
             self._without_blocks.append(CheapestSentences(known.copy(), {}, grammar.left, right))
         return self._without_blocks[0]
+
+    def unit_of_blocks(self) -> Column | None:
+        """The column of blocks in the file's own one, by the nearest such block; None if there is none."""
+        if not self._units:
+            above = self.data[max(self.cursor - _LOOKED_AT, 0) : self.cursor].splitlines()
+            below = self.data[self.cursor : self.cursor + _LOOKED_AT].splitlines()
+            units = *reversed(_columns_of_blocks(above)), *_columns_of_blocks(below)
+            self._units.append(units[0] if units else None)
+        return self._units[0]
 
     def end_of_lexeme(self, lexer: LexerState) -> End:
         """The end of the lexeme being read in the right context; None if it ends with the middle. Cached."""

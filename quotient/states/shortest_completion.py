@@ -226,7 +226,8 @@ def _written(
     tables = state.connection.tables
     for brief in (False,) if tables.shortest_words.anywhere is tables.shortest_words else (True, False):
         for step in STEPS:
-            writer = Unlexer(tables, state.lexer, step, uncommon=uncommon, brief=brief)
+            unit = state.connection.unit_of_blocks
+            writer = Unlexer(tables, state.lexer, step, unit, uncommon=uncommon, brief=brief)
             if writer.put(source.prefix) and writer.write(symbols, state.connection.grammar.indents, opened):
                 yield writer
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 
 from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
@@ -20,6 +20,8 @@ If 4 columns leave no room for nested blocks, each block is indented by as littl
 class Unlexer:
     """Writes symbols as text after a lexer state, with the white space needed; indents by *step*.
 
+    *unit* gives the column of blocks in the file's own one, if that is known.
+
     With *uncommon* all words differ, and are likely to be new in the text. With *brief* lexemes end as soon
     as they can, although fewer may follow them there.
     """
@@ -29,6 +31,7 @@ class Unlexer:
         tables: LanguageTables,
         lexer: LexerState,
         step: int,
+        unit: Callable[[], Column | None],
         *,
         uncommon: bool = False,
         brief: bool = False,
@@ -37,6 +40,7 @@ class Unlexer:
         self.tables = tables
         self.lexer = lexer
         self.step = step
+        self.unit = unit
         self.words = count(1) if uncommon else None
         self.shortest_words = tables.shortest_words.anywhere if brief else tables.shortest_words
         self.columns = list(lexer.indents.columns)
@@ -105,12 +109,21 @@ class Unlexer:
         return None
 
     def _column_like_outer(self) -> Iterator[Column]:
-        """The column of a block that is indented as the innermost open one, if there is room for that."""
-        if self.step == STEPS[0] and len(self.columns) > 1:
-            above, outer = self.columns[-2:]
-            column = Column(2 * outer.tabs8 - above.tabs8, 2 * outer.tabs1 - above.tabs1)
-            if _white_space(column) is not None:
-                yield column
+        """The column of a block that is indented as the innermost open one, if there is room for that.
+
+        In the file's own block it is indented as another block there.
+        """
+        if self.step != STEPS[0]:
+            return
+        if len(self.columns) == 1:
+            unit = self.unit()
+            if unit is not None and self.columns[0] == MARGIN:
+                yield unit
+            return
+        above, outer = self.columns[-2:]
+        column = Column(2 * outer.tabs8 - above.tabs8, 2 * outer.tabs1 - above.tabs1)
+        if _white_space(column) is not None:
+            yield column
 
     def _column_so_far(self, outer: Column) -> Iterator[Column]:
         """The column of a line that is blank so far, if that is deeper than *outer*."""

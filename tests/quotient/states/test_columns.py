@@ -20,6 +20,15 @@ OFFERED = {
     "class A:\n        def f(self):\n<|>\n": b"                0",
     "class A:\n  if a:\n<|>\n  b\n": b"    0",
     "class A:\n\tif a:\n<|>\n\tb\n": b"\t\t0",
+    # in the file's own block, as the nearest other block there
+    "if a:\n  b\ndef f():\n<|>\n": b"  0",
+    "if a:\n\tb\ndef f():\n<|>\n": b"\t0",
+    "if a:\n\tb\nif c:\n  d\n\n# e\ndef f():\n<|>\n": b"  0",
+    "def f():\n<|>\ndef g():\n  # a\n  b\n": b"  0",
+    "if a:\n  b\nc = d(\n        e)\ndef f():\n<|>\n": b"  0",
+    "if a:\n  b\nc = [\n        e,\n]\ndef f():\n<|>\n": b"  0",
+    "if a:\n  b\nc = '''\n        e\n'''\ndef f():\n<|>\n": b"  0",
+    "x = [\n  1,\n]\ndef f():\n<|>\n": b"    0",
     # no white space has the step of the outer block once more
     "if a:\n if b:\n \tif c:\n<|>\n": b" \t    0",
     "if a:\n   if b:\n   \tif c:\n<|>\n": b"   \t    0",
