@@ -6,7 +6,7 @@ stays in them, and none is taken if its cheapest middle leaves them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,8 +14,13 @@ from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.recovery.bracket_layout import Unit
-from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, candidates, finishing
-from fimlsp.quotient.recovery.finished_line import count_unmatched, finishes_line, opens_as_needed
+from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, candidates, finishing, opening
+from fimlsp.quotient.recovery.finished_line import (
+    count_unmatched,
+    finishes_line,
+    opens_as_needed,
+    opens_for_rest,
+)
 from fimlsp.quotient.recovery.lexemes import column_of, lexemes
 from fimlsp.quotient.recovery.lines import NextLine
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
@@ -33,6 +38,16 @@ class Choice(NamedTuple):
     is_sure: bool = False
 
 
+def _connected(found: Iterable[Candidate], options: ConnectOptions) -> Iterator[Choice]:
+    """The changed texts of those *found* that connect."""
+    for candidate in found:
+        text = candidate.text
+        before = read_up_to(text.document, text.cursor) if text.repairs else None
+        state = before and connect(text.document, text.cursor_end, *before, options)
+        if state is not None:
+            yield Choice(state, text)
+
+
 class RepairChoice:
     """Chooses candidates for the cursor's line, which starts at *line_start* in the original text."""
 
@@ -47,11 +62,14 @@ class RepairChoice:
 
         With *of_rest* the rest of the line is changed.
         """
-        for candidate in finishing(self.left, self.right, of_rest=of_rest):
-            text = candidate.text
-            before = read_up_to(text.document, text.cursor) if text.repairs else None
-            state = before and connect(text.document, text.cursor_end, *before, options)
-            if state is not None and self.finishes(choice := Choice(state, text)):
+        found = _connected(finishing(self.left, self.right, of_rest=of_rest), options)
+        return next(filter(self.finishes, found), None)
+
+    def choose_opening(self, options: ConnectOptions) -> Choice | None:
+        """As `choose_finishing`: the cheapest middle opens a bracket, and the changed rest closes it."""
+        for choice in _connected(opening(self.left, self.right), options):
+            text = choice.text
+            if opens_for_rest(text.document, choice.state, text.cursor, text.cursor_end):
                 return choice
         return None
 

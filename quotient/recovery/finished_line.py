@@ -38,6 +38,16 @@ def finishes_line(
     return not (b"\n" in completion or line.adds_more(completion) or line.goes_on_outside)
 
 
+def opens_for_rest(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
+    """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a bracket there.
+
+    The rest of the line closes it, and nothing else is left to do.
+    """
+    line = _CursorLine(document, cursor, cursor_end)
+    completion = b"" if state.complete else state.shortest_completion
+    return b"\n" not in completion and line.opens_for_rest(completion)
+
+
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
     """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
 
@@ -136,6 +146,17 @@ class _CursorLine:
         if (opened or self._left.modes.depth) and any(len(word) > 1 and word.isalpha() for word in added):
             return True
         return closers > opened and not self._may_close
+
+    def opens_for_rest(self, completion: bytes) -> bool:
+        """True if *completion* opens a bracket that the rest closes, and the line leaves nothing open."""
+        lexical, text = self.document.tables.lexical, self.before + completion
+        read = lexemes(lexical, text, 0, len(text)).read
+        if not read or read[-1].missing or read[-1].end < len(text.rstrip()):
+            return False
+        if not count_unmatched(lexical, completion)[1]:
+            return False
+        closers, openers = count_unmatched(lexical, text + self.rest)
+        return not openers and closers <= self._left.modes.depth
 
     def _swallows_operator(self, completion: bytes) -> bool:
         """True if the last lexeme of *completion*, as `0`, goes on in an operator of the rest, as in `0.`."""

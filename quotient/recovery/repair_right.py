@@ -161,15 +161,17 @@ class RepairedRight(SharedBrackets):
             yield from (self._added_to_rest({**ends, len(rest): closers + word}) for word in words)
         yield self._added_to_rest(ends)
 
-    def finished_rest(self) -> Iterator[Edits]:
+    def finished_rest(self, *, opens: bool = False) -> Iterator[Edits]:
         """The edits after which the rest of the cursor's line closes the brackets opened before the cursor.
 
-        It closes no others. If deeper lines follow, it also ends as headers end.
+        It closes no others, but if the middle *opens* a bracket. If deeper lines follow, it also ends as
+        headers end.
         """
         own = self.own_line()
         after = [lexeme for lexeme in own.read if lexeme.start >= self.text.cursor_end]
         if not after or not self.assumed.tables.offside:
             return
+        own = self._with_bracket(own) if opens else own
         tables, headers = self.assumed.tables, self.assumed.ends.of_headers
         is_header = tables.terminal_of[after[-1].kind] in headers
         words = self.assumed.layout.text_of(closing for closing in self._lacking_closers(own))
@@ -243,6 +245,16 @@ class RepairedRight(SharedBrackets):
                 if lacking and lexeme.start >= self.text.cursor_end:
                     yield lexeme.start, lexeme.start, layout.text_of(lacking)
                 del opened[number:]
+
+    def _with_bracket(self, own: Unit) -> Unit:
+        """The line *own* with a bracket at the cursor, that of the first surplus closer if there is one."""
+        lexical, opening_of = self.assumed.tables.lexical, self.assumed.tables.opening_of
+        surplus = (opening_of[lexical.kinds[lexeme.kind]] for lexeme in self._surplus_closers(own))
+        kind, cursor = next(surplus, next(iter(lexical.brackets))), self.text.cursor_end
+        bracket = Lexeme(lexical.kinds.index(kind), cursor, cursor)
+        before = [lexeme for lexeme in own.read if lexeme.start < cursor]
+        read = (*before, bracket, *own.read[len(before) :])
+        return own._replace(lexemes=own.lexemes._replace(read=read))
 
     def _surplus_closers(self, own: Unit) -> Iterator[Lexeme]:
         """The closing brackets after the cursor that the cursor's line does not open."""

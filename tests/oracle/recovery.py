@@ -184,11 +184,11 @@ def _case(
 
 
 def between(line: str, left: str, right: str) -> str | None:
-    """The text that makes *line* of *left* and *right*, up to blanks beside it; None if no text does.
+    """The text that makes *line* of *left* and *right*, up to blanks between lexemes; None if no text does.
 
     It is the true middle if a break in the cursor's line is directly beside the hole.
     """
-    if not line.startswith(left):
+    if not line.startswith(left) and left.strip():
         left = left.rstrip(" \t")
     if not line.endswith(right):
         right = right.lstrip(" \t")

@@ -186,6 +186,7 @@ def test_recovery_breaks_the_own_line_of_the_cursor_too():
         ("f(a)\n", "f(a", ")\n", ""),  # nothing is left to write
         ("f(a)\n", "f(a)", ")\n", None),
         ("'a': b, c\n", "'a: ", ", c\n", None),
+        ("    return a\n", "     ", "\n", None),  # another column
     ],
 )
 def test_recovery_has_a_larger_hole_beside_a_break(line, left, right, middle):
