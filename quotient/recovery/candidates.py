@@ -87,12 +87,13 @@ def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
     yield from chain(*ways)
 
 
-def opening(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
-    """Repairs of the rest of the line for a middle that opens a bracket which the rest closes."""
+def bracketed(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it."""
     lexical, opening_of = left.assumed.tables.lexical, left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
     if before and after and lexical.kinds[after[0]] not in opening_of:
-        for rest in chain(right.finished_rest(opens=True), right.repaired_rest()):
+        bracket = right.bracket_of_middle()
+        for rest in chain(right.finished_rest(bracket), right.repaired_rest(bracket)):
             yield _changed(left, rest, right)
 
 

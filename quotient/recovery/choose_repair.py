@@ -14,12 +14,12 @@ from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.recovery.bracket_layout import Unit
-from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, candidates, finishing, opening
+from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, bracketed, candidates, finishing
 from fimlsp.quotient.recovery.finished_line import (
+    balances_line,
     count_unmatched,
     finishes_line,
     opens_as_needed,
-    opens_for_rest,
 )
 from fimlsp.quotient.recovery.lexemes import column_of, lexemes
 from fimlsp.quotient.recovery.lines import NextLine
@@ -65,11 +65,11 @@ class RepairChoice:
         found = _connected(finishing(self.left, self.right, of_rest=of_rest), options)
         return next(filter(self.finishes, found), None)
 
-    def choose_opening(self, options: ConnectOptions) -> Choice | None:
-        """As `choose_finishing`: the cheapest middle opens a bracket, and the changed rest closes it."""
-        for choice in _connected(opening(self.left, self.right), options):
+    def choose_bracketed(self, options: ConnectOptions) -> Choice | None:
+        """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one."""
+        for choice in _connected(bracketed(self.left, self.right), options):
             text = choice.text
-            if opens_for_rest(text.document, choice.state, text.cursor, text.cursor_end):
+            if balances_line(text.document, choice.state, text.cursor, text.cursor_end):
                 return choice
         return None
 

@@ -38,14 +38,14 @@ def finishes_line(
     return not (b"\n" in completion or line.adds_more(completion) or line.goes_on_outside)
 
 
-def opens_for_rest(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
-    """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a bracket there.
+def balances_line(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
+    """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, has a bracket.
 
-    The rest of the line closes it, and nothing else is left to do.
+    The rest of the line closes it, or it closes one before it, and nothing else is left to do.
     """
     line = _CursorLine(document, cursor, cursor_end)
     completion = b"" if state.complete else state.shortest_completion
-    return b"\n" not in completion and line.opens_for_rest(completion)
+    return b"\n" not in completion and line.is_balanced_by(completion)
 
 
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
@@ -147,13 +147,15 @@ class _CursorLine:
             return True
         return closers > opened and not self._may_close
 
-    def opens_for_rest(self, completion: bytes) -> bool:
-        """True if *completion* opens a bracket that the rest closes, and the line leaves nothing open."""
+    def is_balanced_by(self, completion: bytes) -> bool:
+        """True if *completion* is a bracket or several, and the line leaves nothing open."""
         lexical, text = self.document.tables.lexical, self.before + completion
         read = lexemes(lexical, text, 0, len(text)).read
         if not read or read[-1].missing or read[-1].end < len(text.rstrip()):
             return False
-        if not count_unmatched(lexical, completion)[1]:
+        added = lexemes(lexical, completion, 0, len(completion)).read
+        brackets = {*lexical.brackets, *lexical.brackets.values()}
+        if not added or any(lexical.kinds[lexeme.kind] not in brackets for lexeme in added):
             return False
         closers, openers = count_unmatched(lexical, text + self.rest)
         return not openers and closers <= self._left.modes.depth

@@ -190,8 +190,8 @@ class Recovery:
 
         If the text *connects* as it stands, the cheapest middle has to finish the cursor's line and no more.
         If it does not, and the nearest reading is in doubt, such a reading is possible as well. So is one in
-        which the middle opens a bracket for the rest of the line. Text that is only missing at the cursor is
-        not assumed: the middle writes it, and leaves a valid file.
+        which the middle opens a bracket for the rest of the line, or closes one before it. Text that is only
+        missing at the cursor is not assumed: the middle writes it, and leaves a valid file.
         """
         if not self.applies:
             return None, ()
@@ -209,11 +209,11 @@ class Recovery:
         finishing = self._choice.choose_finishing(options, of_rest=is_sure)
         if connects and finishing is not None and _inserts_at(finishing.text.repairs, document.data, end):
             return None, ()
-        opening = self._choice.choose_opening(options) if self._has_rest(document, end) else None
-        finishing, opening = (opening, None) if finishing is None else (finishing, opening)
+        bracketed = self._choice.choose_bracketed(options) if self._has_rest(document, end) else None
+        finishing, bracketed = (bracketed, None) if finishing is None else (finishing, bracketed)
         if finishing is None:
             return (None, ()) if nearest is None else (nearest.state, tuple(nearest.text.repairs))
-        finished, repairs = (finishing.state, opening and opening.state), tuple(finishing.text.repairs)
+        finished, repairs = (finishing.state, bracketed and bracketed.state), tuple(finishing.text.repairs)
         if is_sure:
             return either(*finished, unlikely=nearest and nearest.state), repairs
         return either(nearest and nearest.state, *finished), repairs

@@ -5,7 +5,7 @@ Each such line is repaired by the first row of `RIGHT_REPAIRS` that applies, as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from fimlsp.lexing.interruption import checkpoint
@@ -161,17 +161,17 @@ class RepairedRight(SharedBrackets):
             yield from (self._added_to_rest({**ends, len(rest): closers + word}) for word in words)
         yield self._added_to_rest(ends)
 
-    def finished_rest(self, *, opens: bool = False) -> Iterator[Edits]:
+    def finished_rest(self, bracket: int | None = None) -> Iterator[Edits]:
         """The edits after which the rest of the cursor's line closes the brackets opened before the cursor.
 
-        It closes no others, but if the middle *opens* a bracket. If deeper lines follow, it also ends as
-        headers end.
+        It closes no others. If deeper lines follow, it also ends as headers end. The middle may write a
+        *bracket*, given by its kind.
         """
         own = self.own_line()
         after = [lexeme for lexeme in own.read if lexeme.start >= self.text.cursor_end]
         if not after or not self.assumed.tables.offside:
             return
-        own = self._with_bracket(own) if opens else own
+        own = own if bracket is None else self._with_bracket(own, bracket)
         tables, headers = self.assumed.tables, self.assumed.ends.of_headers
         is_header = tables.terminal_of[after[-1].kind] in headers
         words = self.assumed.layout.text_of(closing for closing in self._lacking_closers(own))
@@ -198,30 +198,41 @@ class RepairedRight(SharedBrackets):
             text = self.text.data[end : end + 1] + words + self.assumed.words((symbol,))
             yield (*(edit for edit in edits if not edit[2]), (end, end + 1, text))
 
-    def repaired_rest(self) -> Iterator[Edits]:
+    def repaired_rest(self, bracket: int | None = None) -> Iterator[Edits]:
         """The cheapest edits after which the rest of the cursor's line may end it, after some middle.
 
-        They add a separator at its end if the lines around show that it is missing.
+        They add a separator at its end if the lines around show that it is missing. Else they may add the
+        closing brackets that the line lacks there, if the middle writes a *bracket*, given by its kind.
         """
+        separators = self.assumed.layout.separators
+        if rest_lacks_separator(self.text.document, self.text.cursor, self.text.cursor_end):
+            yield from self._repaired_before(SEPARATOR, separators)
+            return
+        yield from self._repaired_before(b"", ())
+        own = self.own_line()
+        lacking = self._lacking_closers(own if bracket is None else self._with_bracket(own, bracket))
+        if lacking:
+            yield from self._repaired_before(self.assumed.layout.text_of(lacking), lacking)
+
+    def _repaired_before(self, last: bytes, kinds: Collection[int]) -> Iterator[Edits]:
+        """The cheapest edits of the rest of the cursor's line before *last*, lexemes of these *kinds*."""
         document, cursor_end, tables = self.text.document, self.text.cursor_end, self.assumed.tables
         after = document.right_at(self.start)
         ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
         if not ways or not self.rest.strip():
             return
         chart: EarleySet | None = merged(tables.backward.earley, ways)
-        separator = b""
-        if rest_lacks_separator(document, self.text.cursor, cursor_end):
-            separator = SEPARATOR
-            chart = chart and tables.backward.read(chart, tables.terminals(self.assumed.layout.separators))
+        if chart is not None and kinds:
+            chart = tables.backward.read(chart, tables.terminals(tuple(kinds)))
         reading = chart and self.statements(cursor_end).rest_of_line(cursor_end, self.start, chart)
         if reading:
             end = self.own_line().code_end
             edits = [edit for edit in reading.edits if edit[0] < end]
             at_end = b"".join(new for start, _, new in reading.edits if start == end)
-            last = ((end, end, at_end + separator),) if at_end or separator else ()
+            added = ((end, end, at_end + last),) if at_end or last else ()
             lacks_block = at_end and self._is_header and not after.unmatched
-            if (edits or last) and not lacks_block:
-                yield (*edits, *last)
+            if (edits or added) and not lacks_block:
+                yield (*edits, *added)
 
     def _text_of(self, lexeme: Lexeme) -> bytes:
         return self.text.data[lexeme.start : lexeme.end]
@@ -246,14 +257,22 @@ class RepairedRight(SharedBrackets):
                     yield lexeme.start, lexeme.start, layout.text_of(lacking)
                 del opened[number:]
 
-    def _with_bracket(self, own: Unit) -> Unit:
-        """The line *own* with a bracket at the cursor, that of the first surplus closer if there is one."""
+    def bracket_of_middle(self) -> int:
+        """The kind of the bracket that a middle may open for the rest of the line, or close before it."""
+        own, layout = self.own_line(), self.assumed.layout
         lexical, opening_of = self.assumed.tables.lexical, self.assumed.tables.opening_of
-        surplus = (opening_of[lexical.kinds[lexeme.kind]] for lexeme in self._surplus_closers(own))
-        kind, cursor = next(surplus, next(iter(lexical.brackets))), self.text.cursor_end
-        bracket = Lexeme(lexical.kinds.index(kind), cursor, cursor)
+        before = tuple(lexeme for lexeme in own.read if lexeme.start < self.text.cursor_end)
+        left_open = layout.left_open((own._replace(lexemes=own.lexemes._replace(read=before)),))
+        surplus = [opening_of[lexical.kinds[lexeme.kind]] for lexeme in self._surplus_closers(own)]
+        if left_open and not surplus:
+            return layout.closer(left_open[-1][0])[0]
+        return lexical.kinds.index((*surplus, *lexical.brackets)[0])
+
+    def _with_bracket(self, own: Unit, kind: int) -> Unit:
+        """The line *own* with a bracket of this *kind* at the cursor."""
+        cursor = self.text.cursor_end
         before = [lexeme for lexeme in own.read if lexeme.start < cursor]
-        read = (*before, bracket, *own.read[len(before) :])
+        read = (*before, Lexeme(kind, cursor, cursor), *own.read[len(before) :])
         return own._replace(lexemes=own.lexemes._replace(read=read))
 
     def _surplus_closers(self, own: Unit) -> Iterator[Lexeme]:
