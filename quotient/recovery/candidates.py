@@ -87,14 +87,32 @@ def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
     yield from chain(*ways)
 
 
-def bracketed(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
-    """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it."""
+def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iterator[Candidate]:
+    """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it.
+
+    Unless these *search* for the cheapest repair, they only complete or remove brackets.
+    """
     lexical, opening_of = left.assumed.tables.lexical, left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
     if before and after and lexical.kinds[after[0]] not in opening_of:
         bracket = right.bracket_of_middle()
-        for rest in chain(right.finished_rest(bracket), right.repaired_rest(bracket)):
-            yield _changed(left, rest, right)
+        chart = _line_start(left)
+        chart = chart and left.assumed.tables.forward.read(
+            chart, left.assumed.tables.terminals((*before, bracket))
+        )
+        rests = chain(right.finished_rest(bracket), right.repaired_rest(bracket) if search else ())
+        for rest in rests if chart else ():
+            if _follows(left, right, chart, rest):
+                yield _changed(left, rest, right)
+
+
+def _follows(left: RepairedLeft, right: RepairedRight, chart: EarleySet | None, edits: Edits) -> bool:
+    """True if the rest of the cursor's line, with *edits*, may follow the set *chart*."""
+    tables, offset, rest = left.assumed.tables, right.text.cursor_end, right.rest
+    for start, end, new in sorted(edits, reverse=True):
+        rest = rest[: start - offset] + new + rest[end - offset :]
+    kinds = [lexeme.kind for lexeme in lexemes(tables.lexical, rest, 0, len(rest)).read]
+    return chart is not None and tables.forward.read(chart, tables.terminals(kinds)) is not None
 
 
 def _balanced(
@@ -270,11 +288,16 @@ def enclosed(left: RepairedLeft, right: RepairedRight) -> Edits:
 
 def after_line(left: RepairedLeft, right: RepairedRight) -> EarleySet | None:
     """The set after the cursor's line with some short middle; None if none was found."""
-    context = left.text.document.left_at(left.stop)[1]
-    chart: EarleySet | None = context.group if context.modes.depth else left.assumed.any_line
+    chart = _line_start(left)
     for kinds in _own_kinds(left, right):
         chart = chart and _scanned(left, chart, kinds)
     return chart
+
+
+def _line_start(left: RepairedLeft) -> EarleySet | None:
+    """The set before the cursor's line."""
+    context = left.text.document.left_at(left.stop)[1]
+    return context.group if context.modes.depth else left.assumed.any_line
 
 
 def _own_kinds(left: RepairedLeft, right: RepairedRight) -> Iterator[list[int]]:

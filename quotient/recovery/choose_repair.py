@@ -65,9 +65,12 @@ class RepairChoice:
         found = _connected(finishing(self.left, self.right, of_rest=of_rest), options)
         return next(filter(self.finishes, found), None)
 
-    def choose_bracketed(self, options: ConnectOptions) -> Choice | None:
-        """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one."""
-        for choice in _connected(bracketed(self.left, self.right), options):
+    def choose_bracketed(self, options: ConnectOptions, *, search: bool) -> Choice | None:
+        """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one.
+
+        For *search* see `bracketed`.
+        """
+        for choice in _connected(bracketed(self.left, self.right, search=search), options):
             text = choice.text
             if balances_line(text.document, choice.state, text.cursor, text.cursor_end):
                 return choice

@@ -209,7 +209,9 @@ class Recovery:
         finishing = self._choice.choose_finishing(options, of_rest=is_sure)
         if connects and finishing is not None and _inserts_at(finishing.text.repairs, document.data, end):
             return None, ()
-        bracketed = self._choice.choose_bracketed(options) if self._has_rest(document, end) else None
+        bracketed = None
+        if self._has_rest(document, end):
+            bracketed = self._choice.choose_bracketed(options, search=finishing is None)
         finishing, bracketed = (bracketed, None) if finishing is None else (finishing, bracketed)
         if finishing is None:
             return (None, ()) if nearest is None else (nearest.state, tuple(nearest.text.repairs))
