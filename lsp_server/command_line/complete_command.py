@@ -82,7 +82,7 @@ def complete_file(
         except Exception as error:
             raise click.ClickException(explain(error, "loading the model", log)) from error
         report(f"completing {file.name}")
-        made = make(backend, text, offset, limits, grammar, script and script.data)
+        made = make(backend, text, offset, limits, grammar, None if script is None else script.data)
     if as_json:
         click.echo(to_json(made))
     else:
