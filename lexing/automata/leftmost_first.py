@@ -14,8 +14,8 @@ kind *rejected* replaces the accepted one and reports that nothing matched.
 
 The matcher would fall back to an earlier, shorter match there. So a second lexer starts anew after each match
 and runs beside the first (`Rest`). If it cannot read the text, nothing is lost. If the shorter match is
-ignored, the second lexer takes over: its lexeme begins with ignored text. Otherwise the first has to match
-wherever the second does; other expressions are refused.
+ignored, the second lexer takes over, with ignored text at the start of its lexeme. Otherwise the first has to
+match wherever the second does; other expressions are refused.
 """
 
 from __future__ import annotations
