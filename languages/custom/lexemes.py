@@ -20,6 +20,7 @@ from lark import __version__ as lark_version
 from lark.lexer import PatternStr, TerminalDef
 
 from fimlsp.languages.custom.grammar_files import GrammarFiles
+from fimlsp.languages.custom.indentation import LINE_END
 from fimlsp.languages.custom.lalr import mode_name
 from fimlsp.languages.custom.patterns import PatternCompiler, PatternError
 from fimlsp.lexing.automata.dfa import CompactDfa, Dfa, cached, side_by_side
@@ -40,11 +41,14 @@ REJECTED = "rejected lexeme"
 """The kind of text that a look-ahead forbids; no terminal can have such a name."""
 
 MOST_STATES = 5_000
+_MOST_UNMERGED = 20_000
+"""States before equal ones are merged."""
+
 MOST_SECONDS = 12
 """Processor time for the automaton."""
 
 _MOST_STEPS = 200_000
-_VERSION = "leftmost first 4"
+_VERSION = "leftmost first 5"
 
 
 _SHOWN = "'"
@@ -248,15 +252,27 @@ def _build(
     follows = {
         number: after[name] for number, kind in enumerate(kinds) if (name := terminal_of(kind)) in after
     }
-    lexemes = Lexemes(program, tuple(starts), kinds, watched, kinds.index(REJECTED), follows)
+    hidden = frozenset(kinds.index(one.name) for one in terminals if one.name in ignored)
+    skipped = frozenset[int]() if LINE_END in kinds else hidden  # columns need white space of its own
+    lexemes = Lexemes(program, tuple(starts), kinds, watched, kinds.index(REJECTED), follows, skipped)
     try:
-        return leftmost_first(lexemes, CODE, _Limits().check)
+        dfa = leftmost_first(lexemes, CODE, _Limits().check)
     except LookAroundError as error:
         name = kinds[error.kind]
         raise GrammarError(
             f"The terminal {name} ({files.location(name)}) {error}, which no automaton can decide; "
             f"write it without this look-around."
         ) from error
+    if len(dfa.rows) > MOST_STATES:
+        raise _too_many_states()
+    return dfa
+
+
+def _too_many_states() -> GrammarError:
+    return GrammarError(
+        f"The terminals need more than {MOST_STATES} states; use fewer repetitions with bounds, "
+        f"and fewer classes such as \\w where letters would do."
+    )
 
 
 def _started(compiler: PatternCompiler, terminal: TerminalDef, target: int, files: GrammarFiles) -> int:
@@ -288,11 +304,8 @@ class _Limits:
 
     def check(self, states: int) -> None:
         """Raise if there are too many *states*, or if it takes too long."""
-        if states > MOST_STATES:
-            raise GrammarError(
-                f"The terminals need more than {MOST_STATES} states; use fewer repetitions with bounds, "
-                f"and fewer classes such as \\w where letters would do."
-            )
+        if states > _MOST_UNMERGED:
+            raise _too_many_states()
         if process_time() > self._until:
             raise GrammarError(
                 f"The terminals took more than {MOST_SECONDS} seconds of processor time to compile; "

@@ -10,8 +10,12 @@ as in RE2 (Cox, "Regular Expression Matching in the Wild", 2010).
 
 Look-behinds run beside the threads and start anew at every character. A look-ahead is an obligation of its
 thread. A lexeme is accepted although an obligation may still fail. If it then fails, a longer lexeme of the
-kind *rejected* replaces the accepted one and reports that nothing matched. This is right only if the
-expression had no other way to match, or none after which a text can go on. Other expressions are refused.
+kind *rejected* replaces the accepted one and reports that nothing matched.
+
+The matcher would fall back to an earlier, shorter match there. So a second lexer starts anew after each match
+and runs beside the first (`Rest`). If it cannot read the text, nothing is lost. If the shorter match is
+ignored, the second lexer takes over, with ignored text at the start of its lexeme. Otherwise the first has to
+match wherever the second does; other expressions are refused.
 """
 
 from __future__ import annotations
@@ -196,14 +200,33 @@ class ThreadList:
     """A state of the subset construction.
 
     `threads` are in the order of preference, and `watched` are the steps of look-behinds and watched words.
-    `read` is the number of characters so far, counted only as far as look-behinds reach. `matched` is True if
-    a text may go on as this one did after the last match on the way here.
+    `read` is the number of characters so far, counted only as far as look-behinds reach. `rest` reads the
+    text after the last certain match; None if there was none, or if no text can go on like that. `fell_back`
+    is True if a later match has failed, so that a matcher would be where `rest` is.
     """
 
-    threads: tuple[Thread, ...]
-    watched: frozenset[int]
-    read: int
-    matched: bool
+    threads: tuple[Thread, ...] = ()
+    watched: frozenset[int] = frozenset()
+    read: int = 0
+    rest: Rest | None = None
+    fell_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A lexer that started anew after a match: its state, and the kind that this accepts.
+
+    `skips` is True if that match is ignored.
+    """
+
+    state: ThreadList
+    kind: int
+    skips: bool
+
+
+_EMPTY = ThreadList()
+_GOES_ON = Rest(_EMPTY, NOTHING, False)
+"""A rest with which some text may go on, in whichever way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +236,8 @@ class Lexemes:
     `starts` are the first steps of the kinds, in the order of preference, and `names` their names. `words`
     maps a kind to watched words, each as its first step, its last step, and its kind. `rejected` is the kind
     of text that is never valid. `after` are the bytes that may follow a lexeme of each kind, as bit sets,
-    with `END_OF_TEXT` if it may be the last. Of kinds that are missing, all may.
+    with `END_OF_TEXT` if it may be the last. Of kinds that are missing, all may. A lexeme may begin with text
+    of the kinds `ignored`.
     """
 
     program: Program
@@ -222,6 +246,7 @@ class Lexemes:
     words: Mapping[int, Sequence[tuple[int, int, int]]] = field(hash=False)
     rejected: int
     after: Mapping[int, int] = field(default_factory=dict, hash=False)
+    ignored: frozenset[int] = frozenset()
 
 
 def leftmost_first(lexemes: Lexemes, mode: str, check: Callable[[int], None]) -> CompactDfa:
@@ -242,13 +267,14 @@ class _Subsets:
         self.steps = lexemes.program.steps
         self.look_behinds = lexemes.program.look_behinds
         self.widest = max((one.width for one in self.look_behinds), default=0)
-        self.looks_ahead = any(isinstance(step, Ahead) for step in self.steps)
+        self.looking = self._before_look_aheads()
         self.always = self._reached({one.body for one in self.look_behinds})
         self.kind_of: dict[int, int] = {
             n: step.kind for n, step in enumerate(self.steps) if isinstance(step, Accept)
         }
         self.closures: dict[int, frozenset[int]] = {}
         self._class_bits: dict[int, int] = {}
+        self.first = _EMPTY
 
     def build(self, mode: str) -> CompactDfa:
         """Make all states, then merge equivalent ones."""
@@ -259,12 +285,11 @@ class _Subsets:
         self._class_bits = {byte: alike[classes[byte]] for byte in members}
         words = {first for watched in self.lexemes.words.values() for first, *_ in watched}
         watched = self._reached(words) | self.always
-        start = self._closed([(Thread(step), False) for step in self.lexemes.starts], watched, 0, False)
-        first = ThreadList(start[0], watched, 0, False)
-        empty = ThreadList((), frozenset(), 0, False)
+        start = self._closed([(Thread(step), False) for step in self.lexemes.starts], watched, 0)
+        first = self.first = ThreadList(start[0], watched)
         # At the start nothing has been read, so it must differ from all states within a lexeme.
-        numbers = {(empty, NOTHING): DEAD, (first, _START): 1}
-        pending = [(empty, NOTHING), (first, _START)]
+        numbers = {(_EMPTY, NOTHING): DEAD, (first, _START): 1}
+        pending = [(_EMPTY, NOTHING), (first, _START)]
         rows: list[tuple[int, ...]] = []
         for state, kind in pending:
             row = []
@@ -279,46 +304,97 @@ class _Subsets:
         accepts = [max(kind, NOTHING) for _, kind in pending]
         return minimised(classes, rows, accepts, {mode: 1}, self.lexemes.names, apart=1)
 
-    def _after(self, state: ThreadList, accepted: int, byte: int) -> tuple[ThreadList, int]:
-        """The state after *byte*, and the kind that it accepts; *state* accepts the kind *accepted*."""
-        nothing = ThreadList((), frozenset(), 0, False), NOTHING
+    def _after(
+        self, state: ThreadList, accepted: int, byte: int, *, is_rest: bool = False
+    ) -> tuple[ThreadList, int]:
+        """The state after *byte*, and the kind that it accepts; *state* accepts the kind *accepted*.
+
+        Beside another lexer (*is_rest*) no third one runs.
+        """
         if not state.threads:
-            return nothing
-        moved, revoked = self._moved(state, byte)
-        if not moved and revoked is None:
-            return nothing
+            return _EMPTY, NOTHING
+        moved, revoked, is_certain = self._moved(state, byte)
+        rest = self._rest_after(state, accepted, byte, is_certain) if self.looking else None
+        if is_rest and rest is not None:
+            rest = _GOES_ON
         begins = byte < 0x80 or byte >= 0xC0
         read = min(self.widest, state.read + begins)
         watched = self._stepped(state.watched, byte) | self.always
-        matched = self.looks_ahead and self._has_match(state, accepted, byte, revoked)
-        threads, kind = self._closed(moved, watched, read, matched)
+        threads, kind = self._closed(moved, watched, read)
         if kind == NOTHING and revoked is not None:
-            if revoked.contested:
-                raise LookAroundError(self.kind_of[revoked.step], _TOO_EARLY)
+            if rest is not None and rest.skips and not threads and not revoked.contested:
+                return rest.state, rest.kind if rest.kind >= 0 else self.lexemes.rejected
+            self._check_rest(_GOES_ON if revoked.contested else rest, revoked, threads)
             kind = self.lexemes.rejected
+            fell_back = rest is not None
+        else:
+            fell_back = state.fell_back and kind == NOTHING and rest is not None
+            if fell_back:
+                self._check_rest(rest, state.threads[0], threads)
         if not threads:
-            return ThreadList((), frozenset(), 0, False), kind
-        return ThreadList(threads, watched, read, matched), kind
+            return _EMPTY, kind
+        if not fell_back and not any(one.obligations or one.step in self.looking for one in threads):
+            rest = None
+        return ThreadList(threads, watched, read, rest, fell_back), kind
 
-    def _has_match(self, state: ThreadList, accepted: int, byte: int, revoked: Thread | None) -> bool:
-        """True if a text may go on with a byte like *byte* after the last match before it.
+    def _check_rest(self, rest: Rest | None, thread: Thread, threads: Sequence[Thread]) -> None:
+        """Refuse the kind of *thread* if a text may go on with *rest*, unless *threads* match it too."""
+        if rest is None:
+            return
+        if rest is _GOES_ON or not threads or self._accepts(rest.kind):
+            raise LookAroundError(self._kind_ahead(thread.step), _TOO_EARLY)
 
-        That is the one that *state* accepts, of the kind *accepted*. If *byte* has *revoked* it, it is an
-        earlier one.
+    def _accepts(self, kind: int) -> bool:
+        return kind >= 0 and kind != self.lexemes.rejected
+
+    def _rest_after(self, state: ThreadList, accepted: int, byte: int, is_certain: bool) -> Rest | None:
+        """The rest after the last certain match of *state*, which accepts the kind *accepted*, and *byte*.
+
+        If that kind depends on the text ahead, it *is_certain* or not after *byte*.
         """
-        if accepted == self.lexemes.rejected:
-            return False
-        if revoked is not None and not revoked.contested:
-            return state.matched
-        if accepted >= 0 and self.lexemes.after.get(accepted, -1) & self._class_bits[byte]:
-            return True
-        is_sure = accepted >= 0 and not any(thread.step in self.kind_of for thread in state.threads)
-        return state.matched and not is_sure
+        waits = any(thread.step in self.kind_of for thread in state.threads)
+        if self._accepts(accepted) and (is_certain or not waits):
+            if not self.lexemes.after.get(accepted, -1) & self._class_bits[byte]:
+                return None
+            return self._moved_on(Rest(self.first, _START, accepted in self.lexemes.ignored), byte)
+        if is_certain:
+            return _GOES_ON  # it matched several bytes ago
+        rest = state.rest
+        return rest if rest is None or rest is _GOES_ON else self._moved_on(rest, byte)
 
-    def _moved(self, state: ThreadList, byte: int) -> tuple[list[tuple[Thread, bool]], Thread | None]:
+    def _moved_on(self, rest: Rest, byte: int) -> Rest | None:
+        """*rest* after *byte*; None if no text can go on like that."""
+        try:
+            following, kind = self._after(rest.state, rest.kind, byte, is_rest=True)
+        except LookAroundError:
+            return _GOES_ON
+        if self._accepts(rest.kind):
+            waits = any(thread.step in self.kind_of for thread in rest.state.threads)
+            if not waits or kind == NOTHING:
+                return _GOES_ON
+        if not following.threads and not self._accepts(kind):
+            return None
+        return Rest(following, kind, rest.skips)
+
+    def _before_look_aheads(self) -> frozenset[int]:
+        """The steps from which a look-ahead can be reached."""
+        before: dict[int, list[int]] = {}
+        for number, step in enumerate(self.steps):
+            for target in _targets(step):
+                before.setdefault(target, []).append(number)
+        waiting = [number for number, step in enumerate(self.steps) if isinstance(step, Ahead)]
+        seen = set(waiting)
+        while waiting:
+            fresh = set(before.get(waiting.pop(), ())) - seen
+            seen |= fresh
+            waiting += fresh
+        return frozenset(seen)
+
+    def _moved(self, state: ThreadList, byte: int) -> tuple[list[tuple[Thread, bool]], Thread | None, bool]:
         """The threads after *byte*, not yet followed, and a match whose look-ahead has failed.
 
-        Each thread comes with True if it has matched before and still waits.
+        Each thread comes with True if it has matched before and still waits. The last result is True if a
+        match that waited has become certain.
         """
         moved: list[tuple[Thread, bool]] = []
         revoked: Thread | None = None
@@ -337,9 +413,9 @@ class _Subsets:
                     raise LookAroundError(self.kind_of[revoked.step], _TOO_EARLY)
                 revoked, waits = None, True
                 if not obligations:
-                    break  # it has matched, so later threads do not count
+                    return moved, None, True  # it has matched, so later threads do not count
                 moved.append((Thread(thread.step, obligations, thread.contested), True))
-        return moved, revoked
+        return moved, revoked, False
 
     def _kept(self, obligations: Obligations, byte: int) -> Obligations | None:
         """The *obligations* that are still open after *byte*; None if one has failed."""
@@ -358,7 +434,7 @@ class _Subsets:
         return frozenset(kept)
 
     def _closed(
-        self, moved: Sequence[tuple[Thread, bool]], watched: frozenset[int], read: int, matched: bool
+        self, moved: Sequence[tuple[Thread, bool]], watched: frozenset[int], read: int
     ) -> tuple[tuple[Thread, ...], int]:
         """The threads that *moved* lead to without reading, and the kind accepted there."""
         threads: dict[Thread, None] = {}
@@ -381,7 +457,7 @@ class _Subsets:
                     return tuple(map(self._contested, threads)), label
                 if not self._fails_in_time(thread):
                     raise LookAroundError(self.kind_of[thread.step], "looks at the text after its end")
-                threads[Thread(thread.step, thread.obligations, matched)] = None
+                threads[thread] = None
         return tuple(threads), label
 
     def _fails_in_time(self, thread: Thread) -> bool:
@@ -458,19 +534,9 @@ class _Subsets:
         waiting, seen = [start], {start}
         while waiting:
             step = self.steps[waiting.pop()]
-            match step:
-                case Accept(kind):
-                    return kind
-                case Bytes(table):
-                    targets: Sequence[int] = tuple(table.values())
-                case Split(several):
-                    targets = several
-                case Again(head, exit_):
-                    targets = (head, exit_)
-                case Ahead() | Behind():
-                    targets = (step.target,)
-                case Done():
-                    targets = ()
+            if isinstance(step, Accept):
+                return step.kind
+            targets = _targets(step)
             waiting.extend(set(targets) - seen)
             seen.update(targets)
         return NOTHING
@@ -494,6 +560,21 @@ class _Subsets:
             waiting.extend(set(targets) - seen)
             seen.update(targets)
         return frozenset(n for n in seen if isinstance(self.steps[n], Bytes | Done | Accept))
+
+
+def _targets(step: Step) -> Sequence[int]:
+    """The steps that may follow *step*, without those of the body of a look-ahead."""
+    match step:
+        case Bytes(table):
+            return tuple(table.values())
+        case Split(several):
+            return several
+        case Again(head, exit_):
+            return head, exit_
+        case Ahead() | Behind():
+            return (step.target,)
+        case Accept() | Done():
+            return ()
 
 
 def _byte_classes(steps: Sequence[object]) -> tuple[bytes, list[int]]:

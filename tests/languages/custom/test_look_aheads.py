@@ -32,6 +32,10 @@ WANTED = [
     'start: F* NAME\nF.2: /F(?![^a ])/\nNAME: /[a-z][a-zA-Z]*/\n%ignore " "\n',
     'start: (F | NAME)* ")"\nF.2: /F(?=[^X])/\nNAME: /[a(]/\n%ignore " "\n',
     'start: (F | NAME)+ "."\nF.2: /F+(?=a)/\nNAME: /X|a/\n%ignore " "\n',
+    'start: (TEXT | NAME)+\nTEXT: /X?\\((?!\\(\\()[^(]*\\(/\nNAME: /[Xa]/\n%ignore " "\n',
+    'start: (TEXT | LONG)+\nTEXT: /X?\\((?!\\(\\()[^(]*\\(/\nLONG: /X?\\({3}a*\\({3}|X/\n%ignore " "\n',
+    'start: (ONE | TWO | NAME)+\nONE: /[ ]*\\.(?!\\.)/\nTWO: ".."\nNAME: /a/\n%ignore / +/\n',
+    "start: (ONE | TWO | NAME)+\nONE: /[ ]*\\.(?!\\.)/\nTWO: /\\.\\.a?/\nNAME: /a/\n%ignore / +/\n",
 ]
 
 

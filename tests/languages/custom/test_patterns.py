@@ -106,7 +106,28 @@ def test_what_no_automaton_can_do(pattern, why):
         automaton([pattern])
 
 
-@pytest.mark.parametrize("pattern", [r"\bif", r"^a", r"(?<!a)b", r"a(?=b)", r"a+(?!b)"])
-def test_look_arounds_that_need_more_text(pattern):
+@pytest.mark.parametrize(
+    "patterns",
+    [[r"\bif"], [r"^a"], [r"(?<!a)b"], [r"a(?=b)"], [r"a+(?!b)", "ab"], [r"[ax](?!b)|a", "b"]],
+)
+def test_look_arounds_that_need_more_text(patterns):
     with pytest.raises(LookAroundError):
-        automaton([pattern])
+        automaton(patterns)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "refused"),
+    [
+        ([r"a+(?!b)", "b"], ["ab", "aab"]),
+        ([r'r?"(?!"").*?"', "[a-z]+"], ['r"""', '"""']),
+        ([r"r?'(?!'').*?'", "r?'''.*?'''", "[a-z]+"], ["r'''", "r'''a''"]),
+    ],
+)
+def test_texts_that_a_failed_look_ahead_leaves_unread(patterns, refused):
+    dfa = automaton(patterns)
+    for text in refused:
+        found = [
+            dfa.accepts[dfa.run(dfa.starts["code"], text[:end].encode())] for end in range(len(text) + 1)
+        ]
+        read = [kind for kind in found if kind >= 0]
+        assert read[-1] == len(patterns), text
