@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fimlsp.errors import explain
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
+from fimlsp.languages.python.missing_names.import_texts import ImportTexts
 from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.last_edits import RepeatedChanges, brings_back
@@ -165,6 +166,7 @@ class Job:
             texts.append(missing_at_cursor(left, right, self.start, path, self.others.imports))
         if self.entry.is_python:
             texts.append(LikelyTexts.at(left, right, self._signatures))
+            texts.append(ImportTexts.at(left, path, self.others.imports))
         texts.append(RepeatedChanges.at(self.request.recent, left, right))
         return [text for text in texts if text is not None]
 
