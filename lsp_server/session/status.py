@@ -33,7 +33,8 @@ class Status:
     while only invoked completions are made. While another model than the configured one is used, *problem*
     has the reason. *missing* is the extra to install, if that is the reason. *names* is the reason that a
     completion was made without the names in scope. *files* is a sentence about files that it left out.
-    *later* is true if the server reads on, so that the same request may soon have a suggestion.
+    *later* is true if the server reads on, so that the same request may soon have a suggestion. *header* is
+    true if the suggestion is the header of a block, which connects with the body that the user writes next.
     """
 
     state: State
@@ -47,6 +48,7 @@ class Status:
     names: str | None = None
     files: str | None = None
     later: bool = False
+    header: bool = False
 
 
 def describe_relaxed(relaxed: Sequence[str]) -> str:
@@ -143,6 +145,7 @@ class StatusBoard:
                 done.unknown_names,
                 done.left_out,
                 done.later,
+                done.is_header,
             )
         )
 
