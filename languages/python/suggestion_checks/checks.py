@@ -21,6 +21,7 @@ from fimlsp.languages.python.suggestion_checks.comparisons import (
     first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.lines import (
+    first_copied_body,
     first_imported_parameter,
     first_misplaced_keyword,
     first_needless_import,
@@ -60,6 +61,7 @@ CHECKS: tuple[Check, ...] = (
     first_self_comparison,
     first_imported_parameter,
     first_placeholder,
+    first_copied_body,
     first_repeated_condition,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""

@@ -20,6 +20,7 @@ from fimlsp.languages.python.suggestion_checks.comparisons import (
     first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.lines import (
+    first_copied_body,
     first_imported_parameter,
     first_misplaced_keyword,
     first_needless_import,
@@ -227,6 +228,36 @@ PLACEHOLDERS = [
 def test_the_first_body_that_is_a_placeholder(marked):
     left, text, right, issue = split(marked)
     assert first_placeholder(left, text, right) == issue
+
+
+READ = "class A:\n    def is_read(self) -> bool:\n        return self.read_on is not None\n\n    "
+COPIED = [
+    READ + "def to_row(self)<| -> bool:¦\n        return self.read_on is not None|>\n",
+    READ + "def to_row(self):<|¦\n        return self.read_on is not None|>\n",
+    READ + "def to_row(self):\n        <|¦return self.read_on is not None|>\n",
+    READ + "def to_row(self):\n        return self.<|¦read_on is not None|>\n",
+    READ + "<|def to_row(self):¦\n        return self.read_on is not None\n\n    def x(self): ...|>\n",
+    READ + "<|def to_row(self):\n        return self.read_on is not None and self.row|>\n",
+    READ + "<|def to_row(self):\n        self.row = 1\n        return self.read_on is not None|>\n",
+    READ + "def is_read(self):\n        <|return self.read_on is not None|>\n",
+    READ + "\n\nclass B:\n    def to_row(self):\n        <|return self.read_on is not None|>\n",
+    READ + "\n\nasync def is_read(self):\n    <|return self.read_on is not None|>\n",
+    READ + "if self:\n        <|return self.read_on is not None|>\n",
+    "def f(a):\n    return True\n\ndef g(a):\n    <|return True|>\n",
+    "def f(a):\n    raise NotImplementedError\n\ndef g(a):\n    <|raise NotImplementedError|>\n",
+    "def f(a):\n    b(a)\n    c(a)\n\ndef g(a):\n    <|b(a)|>\n",
+    "def f(a):\n    b(a)\n    c(a)\n\ndef g(a):\n    <|¦b(a)\n    c(a)|>\n",
+    'def f(a):\n    """F."""\n    b(a)\n\ndef g(a):\n    <|¦b(a)|>\n',
+    "def g(a):\n    <|¦b(a)|>\n\n\ndef f(a):\n    b(a)\n",
+    "def g(a):\n    <|b(a)|>\n    c(a)\n\n\ndef f(a):\n    b(a)\n",
+    "def f(a):\n    return ...\n\ndef g(a):\n    <|return ...|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", COPIED)
+def test_the_first_body_that_is_a_copy(marked):
+    left, text, right, issue = split(marked)
+    assert first_copied_body(left, text, right) == issue
 
 
 UNREACHABLE = [
