@@ -12,6 +12,7 @@ from fimlsp.lsp_server.messages import Completion, Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
 MOST_CHANGES_NAMED = 2
+HEADER_ALONE = "a header alone, without its body"
 _FIRST_WORD = re.compile(r"\s*(?:\w+|[^\w\s]+)")
 
 State = Literal["loading", "idle", "thinking", "suggestion", "none"]
@@ -26,7 +27,8 @@ class Status:
     - `loading`: the current step of loading the model; *percent* is done.
     - `idle`: the problem with the configured model, if another one is used.
     - `thinking`: always None; a completion is being made.
-    - `suggestion`: assumptions about a file that is broken elsewhere, or that several texts start alike.
+    - `suggestion`: assumptions about a file that is broken elsewhere, or that the text is a header alone, or
+      that several texts start alike.
     - `none`: the reason for no suggestion.
 
     *uri* is the document of the completion, *model* the short name of the loaded model, *automatic* is false
@@ -100,7 +102,8 @@ class StatusBoard:
     def suggestion(self, uri: str, completion: Completion) -> None:
         """A suggestion was made."""
         relaxed = completion.relaxed
-        reason = describe_relaxed(relaxed) if relaxed else same_start(completion.texts)
+        header = HEADER_ALONE if completion.is_header else None
+        reason = describe_relaxed(relaxed) if relaxed else header or same_start(completion.texts)
         self._show("suggestion", reason, uri=uri, completion=completion)
 
     def stale(self, uri: str) -> None:

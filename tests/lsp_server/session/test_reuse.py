@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fimlsp.lsp_server.messages import Complete, Limits
 from fimlsp.lsp_server.session.requests import RequestKey
+from fimlsp.lsp_server.session.status import HEADER_ALONE
 from fimlsp.lsp_server.session.suggestions import Suggestion
 
 from ..local_editor import URI, LocalEditor, LocalPool
@@ -139,6 +140,7 @@ async def test_by_hand_the_call_that_is_shown_comes_first_and_is_left_open(calli
 async def test_a_header_is_named_in_the_status_and_never_invoked(editor):
     assert await shown(editor, "# header 'if size:'<|>\nnext\n") == "if size:"
     assert editor.session.status.now.header
+    assert editor.reason == HEADER_ALONE
     asked, rest = await after(editor, [(0, 0, "if ")], 3)
     assert (rest.texts, bool(asked.typed_along)) == (("size:",), True)
     assert editor.session.status.now.header
