@@ -577,6 +577,14 @@ def test_the_first_name_whose_import_is_needless(marked):
 
 
 RECEIVERS = [
+    "x = self.day.strftime(<|¦self.day.strftime(self)|>)\n",
+    "x = <|self.day.strftime(¦self.day.strftime|>(y))\n".replace("strftime|>(y)", "strftime(y)|>"),
+    "x = self.f(<|1 + self.f(2)|>)\n",
+    "x = self.f(<|self.g(self.f(2))|>)\n",
+    "x = self.f(<|self.f.g(2)|>)\n",
+    "x = self.f(<|y, self.f(2)|>)\n",
+    "x = dirname(<|dirname(x)|>)\n",
+    "x = os.path.dirname(<|os.path.dirname(x)|>)\n",
     "conn.ping(<|¦conn|>)\n",
     "conn.ping(<|conn.a|>)\n",
     "conn.ping(<|conn|>.a)\n",
