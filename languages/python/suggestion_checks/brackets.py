@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fimlsp.languages.python.names.code_state import state_at_end
 from fimlsp.languages.python.names.known_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggestion_checks.pieces import CLOSING, OPENING, Window
 
@@ -139,6 +140,21 @@ def _repeated_elements(window: Window) -> Iterator[tuple[int, int]]:
             inner.add(sign, offset)
 
 
+def first_closed_twice(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the quote in *text* that closes the string around the cursor, if *right* closes it too.
+
+    None if there is none, or if *text* opens another string for the quote in *right*. The editor has closed
+    the string: `-> "‸"` becomes `-> "Entry"`, and not `-> "Entry":"`.
+    """
+    before = state_at_end(left)
+    if not before.quote or before.quote == b"#" or not right.startswith(before.quote):
+        return None
+    if before.feed(text).quote:
+        return None
+    starts = (at for at in range(len(text)) if text.startswith(before.quote, at))
+    return next(at for at in starts if not before.feed(text[: at + len(before.quote)]).quote)
+
+
 @dataclass(slots=True)
 class _CallBracket:
     """An open bracket: its function, the object whose method that is, and the argument read so far."""
@@ -156,7 +172,7 @@ class _CallBracket:
         return cls(function, b"" if name == b"__new__" else _OBJECT_OF.get(owner, owner))
 
     def is_own_result(self, called: bytes) -> bool:
-        """True if the first argument starts with a call of *called*, and that is the same method of `self`."""
+        """True if the first argument starts with a call of *called*, which is the same method of `self`."""
         return self.is_first and called.startswith(b"self.") and self.function == self.argument == called
 
     @property

@@ -12,6 +12,7 @@ from functools import partial
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
 from fimlsp.languages.python.suggestion_checks.brackets import (
+    first_closed_twice,
     first_own_argument,
     first_repeated_element,
     first_repeated_key,
@@ -58,6 +59,7 @@ CHECKS: tuple[Check, ...] = (
     first_repeated_element,
     first_needless_import,
     first_own_argument,
+    first_closed_twice,
     first_self_comparison,
     first_imported_parameter,
     first_placeholder,

@@ -10,6 +10,7 @@ import pytest
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.languages.python.names.symbol_tables import MOST_BYTES
 from fimlsp.languages.python.suggestion_checks.brackets import (
+    first_closed_twice,
     first_own_argument,
     first_repeated_element,
     first_repeated_key,
@@ -258,6 +259,29 @@ COPIED = [
 def test_the_first_body_that_is_a_copy(marked):
     left, text, right, issue = split(marked)
     assert first_copied_body(left, text, right) == issue
+
+
+CLOSED_TWICE = [
+    'def f(a) -> "<|Entry¦":|>"\n',
+    'def f(a) -> "<|Entry|>"\n',
+    'print("<|a¦" % b|>")\n',
+    'print("<|a" + "b|>")\n',
+    'print("<|a", "b", c¦|>")\n'.replace('a"', 'a¦"').replace("c¦", "c"),
+    'print("<|a\\"b|>")\n',
+    "print('<|a\"b|>')\n",
+    'print("<|a")|>\n',
+    "print(\"<|a\"|>'b')\n",
+    'x = """<|a¦"""|>"""\n',
+    'x = """<|a "b" c|>"""\n',
+    'x = <|"a|>"\n',
+    "# it's <|a' b|>'\n",
+]
+
+
+@pytest.mark.parametrize("marked", CLOSED_TWICE)
+def test_the_first_quote_that_is_closed_twice(marked):
+    left, text, right, issue = split(marked)
+    assert first_closed_twice(left, text, right) == issue
 
 
 UNREACHABLE = [
