@@ -18,6 +18,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_key,
 )
 from fimlsp.languages.python.suggestion_checks.comparisons import (
+    first_empty_loop,
     first_repeated_condition,
     first_self_comparison,
 )
@@ -64,6 +65,7 @@ CHECKS: tuple[Check, ...] = (
     first_imported_parameter,
     first_placeholder,
     first_copied_body,
+    first_empty_loop,
     first_repeated_condition,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""

@@ -17,6 +17,7 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
 )
 from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
 from fimlsp.languages.python.suggestion_checks.comparisons import (
+    first_empty_loop,
     first_repeated_condition,
     first_self_comparison,
 )
@@ -259,6 +260,26 @@ COPIED = [
 def test_the_first_body_that_is_a_copy(marked):
     left, text, right, issue = split(marked)
     assert first_copied_body(left, text, right) == issue
+
+
+EMPTY = [
+    "for a in <|¦defaultdict()|>\n",
+    "x = sum(a for <|a in ¦dict()|>)\n",
+    "for a in di<|¦ct()|>:\n",
+    "<|b = 1\nfor a in ¦[]:\n    c(a)|>\n",
+    "for a in <|list(b)|>\n",
+    "for a in <|dict|>\n",
+    "x = a in <|()|>\n",
+    "x.for_each(a in <|[]|>)\n",
+    "x = 'one <|for a in []|>'\n",
+    "for a in []: <|b(a)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", EMPTY)
+def test_the_first_loop_over_nothing(marked):
+    left, text, right, issue = split(marked)
+    assert first_empty_loop(left, text, right) == issue
 
 
 CLOSED_TWICE = [
