@@ -148,7 +148,7 @@ class StatusBoard:
                 done.unknown_names,
                 done.left_out,
                 done.later,
-                done.is_header,
+                completion is not None and completion.is_header,
             )
         )
 
