@@ -24,6 +24,7 @@ from fimlsp.languages.python.suggestion_checks.comparisons import (
 )
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_copied_body,
+    first_endless_call,
     first_imported_parameter,
     first_misplaced_keyword,
     first_needless_import,
@@ -65,6 +66,7 @@ CHECKS: tuple[Check, ...] = (
     first_imported_parameter,
     first_placeholder,
     first_copied_body,
+    first_endless_call,
     first_empty_loop,
     first_repeated_condition,
 )

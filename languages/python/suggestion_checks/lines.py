@@ -14,6 +14,7 @@ Counted in 2,818 files of 74 packages:
 | of other classes | 4,937 | 1.5 % |
 | of functions, `with` and `while` | 24,333 | 0.7 % |
 | of conditions and `for` | 33,992 | 0.1 % |
+| statements of a function's own body that only call something: the function itself | 33,522 | 0 |
 | bodies of functions that are all of another function's body beside it | 52,441 | 0.5 % |
 """
 
@@ -52,6 +53,7 @@ _DEFINED_CLASS = re.compile(rb"^class[ \t]+(\w+)", re.M)
 _PLACEHOLDER = b"pass"
 _HEADER = re.compile(rb"(?:async[ \t]+)?(?:class|def|elif|else|for|if|try|while|with)\b.*:\s*(?:#.*)?\Z")
 _HEADER_OF_FUNCTION = re.compile(rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)\b.*:\s*(?:#.*)?\Z")
+_CALL_ALONE = re.compile(rb"(?:await[ \t]+)?(self\.)?(\w+)\([^\n]*\)\Z")
 _MEANS_SOMETHING = re.compile(rb"(?!raise[ \t]+NotImplemented)[^.(]*[\w)\]][.(]")
 _SHORT_DOCSTRING = re.compile(rb"[rR]?\"\"\".*\"\"\"\Z")
 _IS_EXCEPTION = re.compile(rb"class\b.*(?:Error|Exception|Warning|Exit|Interrupt)\b")
@@ -284,6 +286,20 @@ def first_placeholder(left: bytes, text: bytes, right: bytes) -> int | None:
 def _wants_body(line: bytes) -> bool:
     """True if *line* is the header of a block that nobody leaves empty."""
     return _HEADER.match(line) is not None and _IS_EXCEPTION.match(line) is None
+
+
+def first_endless_call(left: bytes, text: bytes, right: bytes) -> int | None:
+    """The offset of the first line in *text* in which a function does nothing but call itself; or None."""
+    context = suggested_lines(left, text, right)
+    for line in context.lines:
+        call = _CALL_ALONE.match(line.code)
+        code = left + text[: line.offset + 1] if line.offset else left[: len(left) - len(context.head)]
+        above = reversed(code[-FAR:].split(b"\n")) if call else ()
+        header = next((row for row in above if _is_outside(row, line.column)), b"")
+        definition = _HEADER_OF_FUNCTION.match(header)
+        if call and definition and definition[1] == call[2] and bool(call[1]) == (column_of(header) > 0):
+            return line.offset
+    return None
 
 
 def first_copied_body(left: bytes, text: bytes, right: bytes) -> int | None:

@@ -23,6 +23,7 @@ from fimlsp.languages.python.suggestion_checks.comparisons import (
 )
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_copied_body,
+    first_endless_call,
     first_imported_parameter,
     first_misplaced_keyword,
     first_needless_import,
@@ -280,6 +281,29 @@ EMPTY = [
 def test_the_first_loop_over_nothing(marked):
     left, text, right, issue = split(marked)
     assert first_empty_loop(left, text, right) == issue
+
+
+ENDLESS = [
+    "def missing():\n    miss<|¦ing()|>\n",
+    "def f(a):\n    <|¦f(a)|>\n",
+    "def f(a):\n    b(a)<|¦\n    f(a)|>\n",
+    "<|async def f(a):¦\n    await f(a)|>\n",
+    "class A:\n    def f(self):\n        <|¦self.f()|>\n",
+    "class A:\n    def f(self):\n        <|f()|>\n",
+    "class A:\n    def f(self):\n        <|self.g()|>\n",
+    "def f(self):\n    <|self.f()|>\n",
+    "def f(a):\n    if a:\n        <|f(a)|>\n",
+    "def f(a):\n    <|return f(a)|>\n",
+    "def f(a):\n    <|x = f(a)|>\n",
+    "def g(a):\n    <|f(a)|>\n",
+    "def f(a):\n    b(a)\n\n\n<|f(a)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", ENDLESS)
+def test_the_first_call_of_a_function_by_itself(marked):
+    left, text, right, issue = split(marked)
+    assert first_endless_call(left, text, right) == issue
 
 
 CLOSED_TWICE = [
