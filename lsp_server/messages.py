@@ -257,7 +257,8 @@ class NotReady:
 class Choice(NamedTuple):
     """A text that could be shown, with the features of it and of its opening.
 
-    *is_held*: it has a fault, or would bring deleted text back.
+    *is_held*: it has a fault, or would bring deleted text back. *is_header*: it connects with a body, which
+    the user writes.
     """
 
     text: str
@@ -266,6 +267,7 @@ class Choice(NamedTuple):
     features: Mapping[str, float]
     opening: Mapping[str, float] | None
     is_held: bool
+    is_header: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +276,8 @@ class Completion:
 
     Attributes:
         texts: Texts to insert, best first.
-        complete: True if left + text + right is a valid file, under the assumptions of *relaxed*.
+        complete: True if left + text + right is a valid file, under the assumptions of *relaxed*. The only
+            texts that are not complete are headers, shown while typing, whose bodies the user writes next.
         relaxed: Assumed changes of a file that is broken elsewhere, in words.
         tokens: Number of accepted tokens.
         rejected: Number of refused tokens.
@@ -310,6 +313,11 @@ class Completion:
     def text(self) -> str:
         """The best text; empty if there is none."""
         return self.texts[0] if self.texts else ""
+
+    @property
+    def is_header(self) -> bool:
+        """True if the text is the header of a block that connects with a body."""
+        return bool(self.texts) and not self.complete
 
     @property
     def reason_in_words(self) -> str:

@@ -3,6 +3,7 @@
 A middle that goes wrong may still begin right. So it can be cut back to any position between two words where
 it connects. It can also end within a word that goes on right of the cursor. If it would connect
 once open brackets, or the header of a block, are closed, the closing text is inserted after the cursor.
+A header that ends a line may be shown alone: it connects with a body, which the user writes next.
 Nothing counts after a token that steering chose, nor after an unknown name.
 `fimlsp.models.confidence` estimates the probability that each beginning is right.
 """
@@ -81,7 +82,7 @@ class Names(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A beginning of a middle that connects.
+    """A beginning of a middle that connects, or the header of a block that connects with a body.
 
     Attributes:
         text: its bytes.
@@ -90,6 +91,7 @@ class Beginning:
         closing: the text inserted after it so that it connects; the cursor is to stay before that.
         opening: the features of its opening, the words that contain its first four characters; None if it is
             shorter.
+        body: the shortest body with which a header alone connects; it is never inserted.
     """
 
     text: bytes
@@ -97,11 +99,17 @@ class Beginning:
     ends_line: bool
     closing: bytes = b""
     opening: Mapping[str, float] | None = None
+    body: bytes = b""
 
     @property
     def inserted(self) -> bytes:
         """The whole inserted text."""
         return self.text + self.closing
+
+    @property
+    def connecting(self) -> bytes:
+        """The inserted text, and the body that a header lacks."""
+        return self.inserted + self.body
 
 
 def beginnings(
@@ -126,7 +134,8 @@ def beginnings(
     joint = policy.first_joining_fault(left, middle.text, right)
     for text, log_probabilities, state in _between_words(middle, start, names, joint):
         closing = _closing(text, middle.text, state, surroundings) if cursor_inside else b""
-        if not (closing or _may_end(text, state)) or policy.stops_idly(left, text, right, written):
+        body = b"" if closing else _body(text, middle.text, state, surroundings)
+        if not (closing or body or _may_end(text, state)) or policy.stops_idly(left, text, right, written):
             continue
         if names is not None and names.is_left_uncalled(text):
             continue
@@ -139,7 +148,8 @@ def beginnings(
             text, log_probabilities, is_open=bool(closing), is_beyond_fault=is_beyond_fault
         )
         is_short = len(text.strip()) < OPENING
-        yield Beginning(text, features, _ends_line(text, middle), closing, None if is_short else opening)
+        ends_line = bool(body) or _ends_line(text, middle)
+        yield Beginning(text, features, ends_line, closing, None if is_short else opening, body)
 
 
 def _opening(middle: Middle, surroundings: Surroundings) -> Mapping[str, float] | None:
@@ -209,6 +219,20 @@ def _closing(text: bytes, whole: bytes, state: State, surroundings: Surroundings
         if reached.complete:
             return closing
     return b""
+
+
+def _body(text: bytes, whole: bytes, state: State, surroundings: Surroundings) -> bytes:
+    """The shortest body with which *text* connects, if it ends with a header that has none.
+
+    *text* is a beginning of *whole*, and *state* is that after it. Empty if the body stands in the header's
+    own line, or below the cursor.
+    """
+    policy = surroundings.policy
+    written, follows = (side.partition(b"\n")[0].strip() for side in (whole[len(text) :], surroundings.right))
+    is_at_end = not written and (not follows or policy.is_comment(follows))
+    if not (is_at_end and policy.is_header(surroundings.left, text)) or state.complete:
+        return b""
+    return policy.shortest_body if _is_complete(state.feed(policy.shortest_body)) else b""
 
 
 def _may_end(text: bytes, state: State) -> bool:

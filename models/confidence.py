@@ -184,8 +184,8 @@ class ConfidenceEstimate:
         self,
         beginnings: Sequence[Beginning],
         cost: float,
-        has_fault: Callable[[bytes], bool],
-        last_sound: Callable[[bytes], int | None],
+        has_fault: Callable[[Beginning], bool],
+        last_sound: Callable[[Beginning], int | None],
     ) -> Beginning | None:
         """The result of `best` among the *beginnings* without a fault.
 
@@ -193,9 +193,9 @@ class ConfidenceEstimate:
         length. Only texts that would be shown are checked.
         """
         while (best := self.best(beginnings, cost)) is not None:
-            if has_fault(best.inserted):
+            if has_fault(best):
                 beginnings = [beginning for beginning in beginnings if beginning is not best]
-            elif (length := last_sound(best.inserted)) is not None:
+            elif (length := last_sound(best)) is not None:
                 faulty = best.inserted[: length + 1]
                 beginnings = [
                     beginning

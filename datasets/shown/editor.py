@@ -58,6 +58,7 @@ class Reply:
         names: the reason why the server did not know the names in scope; None if it did.
         ms: milliseconds from the request to the answer.
         closing: the end of the first text, before which the cursor would stay.
+        is_header: True if the text is a header whose body the user writes next.
         choices: the texts from which the server chose, if its log level is `debug`; see
             `fimlsp.lsp_server.messages.Choice`.
     """
@@ -69,6 +70,7 @@ class Reply:
     ms: float
     closing: str = ""
     choices: tuple[Mapping[str, Any], ...] = ()
+    is_header: bool = False
 
 
 class Editor:
@@ -194,7 +196,9 @@ class Editor:
         texts = tuple(text for text, _ in insertions)
         closing = insertions[0][1] if insertions else ""
         state, reason, names = (self._status.get(name) for name in ("state", "reason", "names"))
-        return Reply(texts, str(state), reason, names, ms, closing, self._choices)
+        return Reply(
+            texts, str(state), reason, names, ms, closing, self._choices, self._status.get("header") is True
+        )
 
     def wait_for_names(self) -> None:
         """Wait until the server knows the names in scope of the last edit."""

@@ -48,6 +48,12 @@ def is_wholly_right(text: str, truth: str) -> bool:
     return bool(text) and agreeing(text, truth) == len(text)
 
 
+def goes_on(text: str, truth: str) -> bool:
+    """True if *truth*, which starts with *text*, goes on with code in the same line."""
+    rest = truth[len(text.rstrip()) :].partition("\n")[0].strip()
+    return bool(rest) and not rest.startswith("#")
+
+
 def is_exact(text: str, truth: str, is_within_line: bool) -> bool:
     """True if *text* equals *truth*, for a cut within a line, or if their first lines are equal."""
     if not is_within_line:

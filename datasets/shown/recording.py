@@ -18,6 +18,7 @@ from fimlsp.datasets.shown.editor import Editor, EditorError, Reply
 from fimlsp.datasets.shown.writing.answers import verdict_on
 from fimlsp.datasets.shown.writing.places import Place, Project, Step, Writing
 from fimlsp.datasets.shown.writing.run import write_project
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.models.beginnings import Beginning
 
 OPTIONS: Mapping[str, object] = {"logLevel": "debug", "deadlineMs": 10_000, "cacheSize": 0}
@@ -50,23 +51,29 @@ class Candidate:
     def of(cls, choice: Mapping[str, Any], place: Place, step: Step) -> Candidate:
         """The text *choice* of the server's log at *place* in the document of *step*."""
         text, closing = choice["text"], choice["closing"]
-        verdict = verdict_on(place, step, text + closing, closing)
+        verdict = verdict_on(place, step, text + closing, closing, is_header=choice["is_header"])
         beginning = Beginning(
-            text.encode(), choice["features"], choice["ends_line"], closing.encode(), choice["opening"]
+            text.encode(),
+            choice["features"],
+            choice["ends_line"],
+            closing.encode(),
+            choice["opening"],
+            PYTHON_POLICY.shortest_body if choice["is_header"] else b"",
         )
         begins = verdict.begins and verdict.agreed > 0
         return cls(beginning, verdict.right, verdict.exact, begins, verdict.saved)
 
     def to_json(self) -> dict[str, Any]:
         """The candidate as an object for a line of JSON."""
-        text, closing = self.beginning.text.decode(), self.beginning.closing.decode()
-        return {**asdict(self), "beginning": {**asdict(self.beginning), "text": text, "closing": closing}}
+        beginning = self.beginning
+        texts = {name: getattr(beginning, name).decode() for name in ("text", "closing", "body")}
+        return {**asdict(self), "beginning": {**asdict(beginning), **texts}}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Candidate:
         """The candidate that `to_json` wrote."""
         fields = row["beginning"]
-        texts = {"text": fields["text"].encode(), "closing": fields["closing"].encode()}
+        texts = {name: fields.get(name, "").encode() for name in ("text", "closing", "body")}
         return cls(**{**row, "beginning": Beginning(**{**fields, **texts})})
 
 

@@ -81,6 +81,9 @@ def ask(editor: Editor, edited: EditedFile, cursor: DrawnCursor) -> Shown:
         reason=reply.reason,
         names=reply.names,
         ms=round(reply.ms, 1),
-        verdict=None if suggestion is None else Verdict.of(cursor, suggestion, text, reply.closing),
+        verdict=None
+        if suggestion is None
+        else Verdict.of(cursor, suggestion, text, reply.closing, is_header=reply.is_header),
         closing=reply.closing,
+        is_header=reply.is_header,
     )

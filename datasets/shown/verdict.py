@@ -11,6 +11,7 @@ from fimlsp.datasets.languages.python import compile_error
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import DrawnCursor
 from fimlsp.datasets.shown.measures import undefined_names
+from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,20 @@ class Verdict:
     leaves_block: bool
 
     @classmethod
-    def of(cls, cursor: DrawnCursor, text: str, original: str, closing: str = "") -> Verdict:
+    def of(
+        cls, cursor: DrawnCursor, text: str, original: str, closing: str = "", *, is_header: bool = False
+    ) -> Verdict:
         """The verdict on *text* at *cursor* in a file whose finished text is *original*.
 
-        The cursor would stay before *closing*, with which the text ends.
+        The cursor would stay before *closing*, with which the text ends. A text that *is_header* lacks a
+        body.
         """
         left, right = original[: cursor.start], original[cursor.end :]
         truth = original[cursor.start : cursor.end]
         is_exact = measures.is_exact(text, truth, cursor.is_within_line)
-        return cls.between(left, text, right, truth, original, closing, is_exact, cursor.column)
+        return cls.between(
+            left, text, right, truth, original, closing, is_exact, cursor.column, is_header=is_header
+        )
 
     @classmethod
     def between(
@@ -55,20 +61,25 @@ class Verdict:
         closing: str,
         is_exact: bool,
         column: int,
+        *,
+        is_header: bool = False,
     ) -> Verdict:
         """The verdict on *text* between *left* and *right*, in place of *truth*, in a block at *column*.
 
-        The faults of *original*, the file with the true text, do not count.
+        The faults of *original*, the file with the true text, do not count. A text that *is_header* is
+        compiled with the shortest body. It is right only if *truth* ends a line there.
         """
-        error = compile_error(left + text + right)
+        whole = with_body(text, is_header=is_header)
+        error = compile_error(left + whole + right)
         before_cursor = text.removesuffix(closing)
+        is_right = measures.is_wholly_right(before_cursor, truth)
         return cls(
             exact=is_exact,
-            right=measures.is_wholly_right(before_cursor, truth),
+            right=is_right and not (is_header and measures.goes_on(before_cursor, truth)),
             begins=measures.begins_right(before_cursor, truth),
             agreed=measures.agreeing(before_cursor, truth),
             saved=measures.saved(before_cursor, truth),
-            undefined=tuple(sorted(undefined_names(left, text, right) - undefined_names("", original, ""))),
+            undefined=tuple(sorted(undefined_names(left, whole, right) - undefined_names("", original, ""))),
             compile_error=error if error is not None and compile_error(original) is None else None,
             repeats=measures.repeats(left, text, right, truth),
             leaves_block=measures.leaves_block(text, column),
@@ -103,6 +114,7 @@ class Shown:
         status, reason, names, ms: see `fimlsp.datasets.shown.editor.Reply`.
         verdict: on the text, if there is one.
         closing: the end of the text before which the cursor would stay.
+        is_header: True if the text is a header whose body the user writes next.
     """
 
     record: Mapping[str, Any]
@@ -115,6 +127,7 @@ class Shown:
     ms: float
     verdict: Verdict | None
     closing: str = ""
+    is_header: bool = False
 
     @property
     def kind(self) -> str:
@@ -132,9 +145,15 @@ class Shown:
         Raises:
             KeyError, TypeError: it is of another version.
         """
-        values = {field.name: row[field.name] for field in fields(cls) if field.name != "closing"}
+        newer = {"closing": "", "is_header": False}
+        values = {field.name: row[field.name] for field in fields(cls) if field.name not in newer}
         verdict = None if row["verdict"] is None else Verdict.from_json(row["verdict"])
-        return cls(**{**values, "verdict": verdict}, closing=row.get("closing", ""))
+        return cls(**{**values, "verdict": verdict, **{name: row.get(name, newer[name]) for name in newer}})
+
+
+def with_body(text: str, *, is_header: bool) -> str:
+    """*text*, followed by the shortest body if it *is_header*."""
+    return text + PYTHON_POLICY.shortest_body.decode() if is_header else text
 
 
 GOOD: Mapping[str, str] = {"exact": "exact", "right": "wholly right", "begins": "begins right"}

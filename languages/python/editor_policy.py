@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from fimlsp.languages.python.names.code_state import state_at_end
+from fimlsp.languages.python.names.code_state import CodeState, state_at_end
 from fimlsp.languages.python.names.known_names import BUILTIN_NAMES
 from fimlsp.languages.python.suggestion_checks.checks import first_unwanted, stops_idly
 from fimlsp.languages.python.suggestion_checks.unknown_names import first_unknown_name
@@ -38,6 +38,10 @@ class PythonPolicy(EditorPolicy):
         """As in `EditorPolicy`; a header of several lines starts above. An annotation is none."""
         return super().ends_header(left, text) or bool(state_at_end(left).brackets)
 
+    def is_header(self, left: bytes, text: bytes) -> bool:
+        """As in `EditorPolicy`."""
+        return text.endswith(b":") and state_at_end(left).feed(text) == CodeState()
+
     def ends_in_code(self, text: bytes) -> bool:
         """As in `EditorPolicy`; strings of several lines count, too."""
         return not state_at_end(text).quote
@@ -60,6 +64,7 @@ PYTHON_POLICY = PythonPolicy(
     comment=Comment("#"),
     known_names=BUILTIN_NAMES,
     header_end=b":",
+    shortest_body=b" ...",
     block_closer=re.compile(rb"[)\]},:\s]*\Z"),
     not_code=_NOT_CODE,
     prose=re.compile(rb"\s*#|.*(?:\"\"\"|''')", re.DOTALL),

@@ -227,9 +227,11 @@ class Completer:
         """*completion*, or the reason not to show it.
 
         For an invoked request, texts on the screen come first: editors use it to cycle through candidates.
+        A header alone does not, as each of the invoked texts connects.
         """
         if pending.trigger == "invoked" and pending.cursor is not None:
-            shown = self._shown_at(pending.cursor)
+            on_screen = self._shown_at(pending.cursor)
+            shown = Completion() if on_screen.is_header else on_screen
             texts = tuple(dict.fromkeys([*shown.texts, *completion.texts]))
             reason = None if texts else completion.reason
             return replace(completion, texts=texts, closing=shown.closing, reason=reason)
@@ -260,6 +262,7 @@ class Completer:
             cursor.key,
             shown.relaxed,
             shown.closing.encode(),
+            shown.is_header,
         )
         if self._documents.is_current(cursor.document):
             self.suggestions.show(suggestion)
@@ -321,7 +324,7 @@ def _rest_of(suggestion: Suggestion, remainders: tuple[bytes, ...]) -> Completio
     """The *remainders* of a suggestion as a completion."""
     closing = suggestion.closing.decode() if remainders else ""
     texts = tuple(map(bytes.decode, remainders))
-    return Completion(texts, complete=True, relaxed=suggestion.relaxed, closing=closing)
+    return Completion(texts, complete=not suggestion.is_header, relaxed=suggestion.relaxed, closing=closing)
 
 
 def log_line(pending: PendingCompletion, completion: Completion) -> str:

@@ -12,6 +12,7 @@ from fimlsp.lsp_server.messages import Completion, Loading, NotReady, Ready
 
 STATUS = "fimlsp/status"
 MOST_CHANGES_NAMED = 2
+HEADER_ALONE = "a header alone, without its body"
 _FIRST_WORD = re.compile(r"\s*(?:\w+|[^\w\s]+)")
 
 State = Literal["loading", "idle", "thinking", "suggestion", "none"]
@@ -26,14 +27,16 @@ class Status:
     - `loading`: the current step of loading the model; *percent* is done.
     - `idle`: the problem with the configured model, if another one is used.
     - `thinking`: always None; a completion is being made.
-    - `suggestion`: assumptions about a file that is broken elsewhere, or that several texts start alike.
+    - `suggestion`: assumptions about a file that is broken elsewhere, or that the text is a header alone, or
+      that several texts start alike.
     - `none`: the reason for no suggestion.
 
     *uri* is the document of the completion, *model* the short name of the loaded model, *automatic* is false
     while only invoked completions are made. While another model than the configured one is used, *problem*
     has the reason. *missing* is the extra to install, if that is the reason. *names* is the reason that a
     completion was made without the names in scope. *files* is a sentence about files that it left out.
-    *later* is true if the server reads on, so that the same request may soon have a suggestion.
+    *later* is true if the server reads on, so that the same request may soon have a suggestion. *header* is
+    true if the suggestion is the header of a block, which connects with the body that the user writes next.
     """
 
     state: State
@@ -47,6 +50,7 @@ class Status:
     names: str | None = None
     files: str | None = None
     later: bool = False
+    header: bool = False
 
 
 def describe_relaxed(relaxed: Sequence[str]) -> str:
@@ -98,7 +102,8 @@ class StatusBoard:
     def suggestion(self, uri: str, completion: Completion) -> None:
         """A suggestion was made."""
         relaxed = completion.relaxed
-        reason = describe_relaxed(relaxed) if relaxed else same_start(completion.texts)
+        header = HEADER_ALONE if completion.is_header else None
+        reason = describe_relaxed(relaxed) if relaxed else header or same_start(completion.texts)
         self._show("suggestion", reason, uri=uri, completion=completion)
 
     def stale(self, uri: str) -> None:
@@ -143,6 +148,7 @@ class StatusBoard:
                 done.unknown_names,
                 done.left_out,
                 done.later,
+                completion is not None and completion.is_header,
             )
         )
 

@@ -26,7 +26,7 @@ MOST_DISMISSED = 1000
 class Suggestion:
     """Texts shown at byte offset *origin* of the document *uri*, with *after* bytes from there to its end.
 
-    *key* is the key of their request; *relaxed* and *closing* are as in `Completion`.
+    *key* is the key of their request; *relaxed*, *closing* and *is_header* are as in `Completion`.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Suggestion:
     key: RequestKey
     relaxed: tuple[str, ...] = ()
     closing: bytes = b""
+    is_header: bool = False
 
     def has_text(self, inserted: bytes) -> bool:
         r"""True if *inserted* is one of the texts, up to line ends: editors may insert `\r\n`."""

@@ -56,18 +56,20 @@ def to_completion(
     *,
     deleted: Sequence[bytes] = (),
     types: TypesAtCursor | None = None,
+    body: bytes = b"",
 ) -> Completion:
     """The completion with the middles *written* under the constraint *start*; there is at least one.
 
     *policy* is that of the language. A text that cannot join the line after the cursor is left out. Texts
-    with other faults, also by *types*, and those that bring *deleted* ones back, come last.
+    with other faults, also by *types*, and those that bring *deleted* ones back, come last. With a *body*,
+    the one text is a header that connects with it.
     """
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
     joined = [flawless_part(left, text, right, start, policy) for text in nonblank]
     texts = [without_repetition(left, text, right, start, policy) for text in joined]
     joining = [text for text in texts if text and policy.first_joining_fault(left, text, right) != 0]
-    formed = [in_document_form(left, text, right, start) for text in joining]
+    formed = [in_document_form(left, text, right, start, body) for text in joining]
     kept = _flawless_first(left, formed, right, policy, deleted, types)
     reason = None
     if not whole:
@@ -78,7 +80,7 @@ def to_completion(
         reason = REPEATS
     return Completion(
         texts=kept,
-        complete=bool(whole),
+        complete=bool(whole) and not body,
         relaxed=relaxed,
         tokens=sum(middle.tokens for middle in written),
         rejected=sum(middle.rejected for middle in written),
@@ -173,15 +175,16 @@ def confident_part(
     }
     candidates = [*by_text.values()]
 
-    def has_fault(text: bytes) -> bool:
-        return brings_back(text, deleted) or policy.first_issue(left, text, right) is not None
+    def has_fault(beginning: Beginning) -> bool:
+        issue = policy.first_issue(left, beginning.connecting, right)
+        return issue is not None or brings_back(beginning.inserted, deleted)
 
-    def first_unknown(text: bytes) -> int | None:
-        return policy.first_unknown_name(left, text, right)
+    def first_unknown(beginning: Beginning) -> int | None:
+        return policy.first_unknown_name(left, beginning.connecting, right)
 
-    def last_sound(text: bytes) -> int | None:
-        unknown = first_unknown(text)
-        return unknown if unknown is not None or types is None else types.last_sound(text)
+    def last_sound(beginning: Beginning) -> int | None:
+        unknown = first_unknown(beginning)
+        return unknown if unknown is not None or types is None else types.last_sound(beginning.connecting)
 
     cost = acceptance.cost(limits.confidence)
     part = acceptance.best_sound(candidates, cost, has_fault, last_sound)
@@ -193,13 +196,13 @@ def confident_part(
 
 def _choices(
     candidates: Sequence[Beginning],
-    has_fault: Callable[[bytes], bool],
-    last_sound: Callable[[bytes], int | None],
+    has_fault: Callable[[Beginning], bool],
+    last_sound: Callable[[Beginning], int | None],
     types: TypesAtCursor | None,
 ) -> tuple[Choice, ...]:
     """All *candidates*, also those with a fault. The type checker gets them in one question."""
     if types is not None:
-        types.fault_ends([candidate.inserted for candidate in candidates])
+        types.fault_ends([candidate.connecting for candidate in candidates])
     return tuple(
         Choice(
             candidate.text.decode(),
@@ -207,7 +210,8 @@ def _choices(
             candidate.ends_line,
             candidate.features,
             candidate.opening,
-            has_fault(candidate.inserted) or last_sound(candidate.inserted) is not None,
+            has_fault(candidate) or last_sound(candidate) is not None,
+            bool(candidate.body),
         )
         for candidate in candidates
     )

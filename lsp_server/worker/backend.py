@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fimlsp.errors import explain
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
+from fimlsp.languages.python.missing_names.import_texts import ImportTexts
 from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.last_edits import RepeatedChanges, brings_back
@@ -165,6 +166,7 @@ class Job:
             texts.append(missing_at_cursor(left, right, self.start, path, self.others.imports))
         if self.entry.is_python:
             texts.append(LikelyTexts.at(left, right, self._signatures))
+            texts.append(ImportTexts.at(left, path, self.others.imports))
         texts.append(RepeatedChanges.at(self.request.recent, left, right))
         return [text for text in texts if text is not None]
 
@@ -199,8 +201,13 @@ class Job:
         relaxed = describe_repairs(data, self.constraint.relaxed) + ((self.unread,) if self.unread else ())
         return relaxed + describe_faults(data, self.constraint.ignored)
 
-    def to_completion(self, middles: Sequence[Middle], relaxed: tuple[str, ...]) -> Completion:
-        """The completion with *middles*, at least one, under the assumptions *relaxed*."""
+    def to_completion(
+        self, middles: Sequence[Middle], relaxed: tuple[str, ...], body: bytes = b""
+    ) -> Completion:
+        """The completion with *middles*, at least one, under the assumptions *relaxed*.
+
+        With a *body* the one middle is a header that lacks it.
+        """
         deleted = self.request.recent.deleted
         return to_completion(
             middles,
@@ -211,6 +218,7 @@ class Job:
             self.policy,
             deleted=deleted,
             types=self.types,
+            body=body,
         )
 
 
@@ -507,7 +515,7 @@ class Backend:
             guess = confident.guess if reason == NOT_CONFIDENT else ""
             return replace(answer, texts=(), reason=reason, guess=guess, choices=confident.choices)
         cut = replace(allowed[0], text=confident.part.inserted, complete=True)
-        answer = job.to_completion([cut], relaxed)
+        answer = job.to_completion([cut], relaxed, confident.part.body)
         is_whole = answer.text.encode() == confident.part.inserted
         closing = confident.part.closing.decode() if is_whole else ""
         return replace(answer, closing=closing, choices=confident.choices)

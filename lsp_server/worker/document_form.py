@@ -55,10 +55,10 @@ def with_indentation(left: bytes, text: bytes, right: bytes) -> bytes:
     return b"\n".join(formed)
 
 
-def in_document_form(left: bytes, text: bytes, right: bytes, start: State) -> bytes:
+def in_document_form(left: bytes, text: bytes, right: bytes, start: State, body: bytes = b"") -> bytes:
     """*text* with line ends and indentation of the document, and without white space at the end of a line.
 
-    Unchanged where the constraint *start* refuses that.
+    Unchanged where the constraint *start* refuses that, followed by *body*.
     """
     formed = with_indentation(left, _LINE_END.sub(b"\n", text), right)
     formed = formed.replace(b"\n", line_end_of(left, right))
@@ -66,5 +66,5 @@ def in_document_form(left: bytes, text: bytes, right: bytes, start: State) -> by
         formed = formed.rstrip() or formed
     if formed == text:
         return text
-    state = start.feed(formed)
+    state = start.feed(formed + body)
     return formed if state is not None and state.complete else text

@@ -34,6 +34,7 @@ class EditorPolicy:
         comment: the marks of a comment; None if there are no comments.
         known_names: the names that need not be defined in a file, such as keywords.
         header_end: the end of a line after which a block starts; empty if that is a bracket.
+        shortest_body: a body in the header's own line, with which a header alone is judged.
         block_opener: matches at the beginning of a line, without its comment, after which a block starts.
         block_closer: matches a line that only closes parts of code begun above it.
         not_code: matches strings and comments, those without an end up to the end of the text or line.
@@ -45,6 +46,7 @@ class EditorPolicy:
     comment: Comment | None = None
     known_names: frozenset[bytes] = frozenset()
     header_end: bytes = b""
+    shortest_body: bytes = b""
     block_opener: Pattern[bytes] = re.compile(rb".*[(\[{]\s*\Z", re.DOTALL)
     block_closer: Pattern[bytes] = re.compile(rb"[)\]},:;\s]*\Z")
     not_code: Pattern[bytes] = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"?")
@@ -59,6 +61,11 @@ class EditorPolicy:
         """True if `header_end` after *text*, which follows *left*, ends the header of a block."""
         line = left[left.rfind(b"\n") + 1 :] + text
         return bool(self.header_end) and self.opens_block(line + self.header_end)
+
+    def is_header(self, left: bytes, text: bytes) -> bool:
+        """True if *text*, which follows *left*, ends with the header of a block and its `header_end`."""
+        del left, text
+        return False
 
     def is_comment(self, line: bytes) -> bool:
         """True if *line* is a comment and nothing else."""

@@ -18,7 +18,7 @@ MOST_MODULES = {
     "edit, server": 10,
     "edit, worker": 7,
     "request, server": 11,
-    "answer, worker": 75,
+    "answer, worker": 76,
     "reply, server": 10,
 }
 

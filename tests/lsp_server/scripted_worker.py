@@ -9,6 +9,7 @@ The answer depends on the cursor's line:
 - `# say 'a', 'b'` suggests these texts.
 - `# cut 'a', 'b'` suggests the first text, cut off, and all of them to an unhurried request.
 - `# call 'f()'` suggests this text with the cursor before its last bracket.
+- `# header 'if x:'` suggests this header, which lacks a body, and to an invoked request a whole text.
 - `# rest 'abc'a` suggests the rest of the text after its typed part.
 - `# without 'a'` suggests a text without the file `a`.
 - `# cells` suggests the order of the cells in each notebook.
@@ -155,6 +156,10 @@ class ScriptedBackend:
             closing = ")" if request.limits.cursor_inside else ""
             said = (ast.literal_eval(line[7:].decode()),)
             return Completion(said, complete=True, final=True, closing=closing)
+        if line.startswith(b"# header "):
+            is_alone = request.limits.confidence > 0
+            text = ast.literal_eval(line[9:].decode()) + ("" if is_alone else " ...")
+            return Completion((text,), complete=not is_alone, final=True)
         if line.startswith(b"# without "):
             name = line.decode().split("'")[1]
             return Completion(("text",), complete=True, left_out=f"{name} is left out.")

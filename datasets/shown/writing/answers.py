@@ -47,8 +47,10 @@ class Answer:
         """
         text = reply.texts[0] if reply.texts else None
         is_known = text is not None and place.truth is not None
-        verdict = verdict_on(place, step, _with_line_feeds(text or ""), reply.closing) if is_known else None
+        formed, header = _with_line_feeds(text or ""), reply.is_header
+        verdict = verdict_on(place, step, formed, reply.closing, is_header=header) if is_known else None
         truth = place.truth or ""
+        left, right = step.left, step.right
         return cls(
             shown=Shown(
                 record=place.to_json(),
@@ -61,8 +63,11 @@ class Answer:
                 ms=round(reply.ms, 1),
                 verdict=verdict,
                 closing=reply.closing,
+                is_header=header,
             ),
-            faults=None if text is None else Faults.of(place, step.left, text, step.right, newline, types),
+            faults=None
+            if text is None
+            else Faults.of(place, left, text, right, newline, types, is_header=header),
             written=_written(truth, place.stop, verdict),
         )
 
@@ -92,14 +97,19 @@ def _with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def verdict_on(place: Place, step: Step, text: str, closing: str) -> Verdict:
-    """The verdict on *text* at *place* of *step*, whose truth is known; the cursor stays before *closing*."""
+def verdict_on(place: Place, step: Step, text: str, closing: str, *, is_header: bool = False) -> Verdict:
+    """The verdict on *text* at *place* of *step*, whose truth is known; the cursor stays before *closing*.
+
+    A text that *is_header* lacks a body.
+    """
     assert place.truth is not None
     first = text[: first_line(text)]
     is_exact = bool(text.strip()) and first.rstrip() == place.truth[: place.stop].rstrip()
     left, right, truth = step.left, step.right, place.truth
     original = left + truth[: place.stop] + right
-    return Verdict.between(left, text, right, truth, original, closing, is_exact, place.column)
+    return Verdict.between(
+        left, text, right, truth, original, closing, is_exact, place.column, is_header=is_header
+    )
 
 
 def _written(truth: str, stop: int, verdict: Verdict | None) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ty import find_ty_bin
 
+from fimlsp.datasets.shown.verdict import with_body
 from fimlsp.datasets.shown.writing.places import Place, first_line
 from fimlsp.languages.python.checker.process import CheckedPlace, CheckQuestion, TypeChecker
 from fimlsp.languages.python.checker.ty_server import TyError
@@ -54,18 +55,27 @@ class Faults:
 
     @classmethod
     def of(
-        cls, place: Place, left: str, text: str, right: str, newline: str, types: bool | None = None
+        cls,
+        place: Place,
+        left: str,
+        text: str,
+        right: str,
+        newline: str,
+        types: bool | None = None,
+        *,
+        is_header: bool = False,
     ) -> Faults:
         """The faults of *text* at *place* between *left* and *right*; *newline* ends its lines.
 
-        *types* is the verdict of a type checker.
+        *types* is the verdict of a type checker. A text that *is_header* lacks a body.
         """
         line_ends = any(end != newline for end in _LINE_END.findall(text))
         text = _LINE_END.sub("\n", text)
         truth = place.truth or ""
         return cls(
             doubled=is_doubled(left, text, right, truth),
-            unreachable=_unreachable(left, text, right) and not _unreachable(left, truth, right),
+            unreachable=_unreachable(left, with_body(text, is_header=is_header), right)
+            and not _unreachable(left, truth, right),
             brings_back=any(_brings_back(left, text, truth, deleted) for deleted in place.deleted),
             line_ends=line_ends,
             types=types,

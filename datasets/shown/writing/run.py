@@ -12,6 +12,7 @@ from typing import TypeAlias
 from fimlsp.datasets.runs.plan import Plan
 from fimlsp.datasets.runs.run_folder import RESULTS, SavedRun, read_rows
 from fimlsp.datasets.shown.editor import Editor, OpenText, Reply
+from fimlsp.datasets.shown.verdict import with_body
 from fimlsp.datasets.shown.writing.answers import Answer
 from fimlsp.datasets.shown.writing.faults import TypeVerdicts
 from fimlsp.datasets.shown.writing.places import Place, Project, Step, Writing
@@ -64,7 +65,8 @@ def ask_in_project(editor: Editor, project: Project, out: Path, report: Callable
             left, right = in_its_line_ends(writing, step)
             above = "" if writing.cell is None else writing.cell.above
             text = reply.texts[0] if reply.texts else None
-            fault = None if text is None else types.has_fault(writing.path, above + left, text, right)
+            whole = None if text is None else with_body(text, is_header=reply.is_header)
+            fault = None if whole is None else types.has_fault(writing.path, above + left, whole, right)
             answer = Answer.of(place, step, reply, writing.newline, fault)
             results.write(json.dumps(answer.to_json()) + "\n")
             results.flush()

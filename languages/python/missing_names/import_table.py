@@ -113,7 +113,7 @@ def _seen_from(path: PurePath | None, importer: PurePath, origin: Origin) -> Ori
         return None
     if importer.parent == path.parent:
         return origin
-    return Origin(_relative(_resolved(importer.parent, origin.module), path.parent), origin.item)
+    return Origin(_relative(resolved(importer.parent, origin.module), path.parent), origin.item)
 
 
 def _module(tables: Sequence[ImportTable], definition: PurePath, folder: PurePath | None) -> bytes | None:
@@ -183,7 +183,7 @@ def _by_type(item: bytes) -> tuple[int, bytes]:
     return (0 if is_constant else 1 if item[:1].isupper() else 2), item
 
 
-def _resolved(folder: PurePath, module: bytes) -> PurePath:
+def resolved(folder: PurePath, module: bytes) -> PurePath:
     """The path, without its ending, of the relative name *module* in a file in *folder*."""
     name = module.decode().lstrip(".")
     for _ in range(len(module) - len(name) - 1):

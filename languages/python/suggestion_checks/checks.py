@@ -12,15 +12,19 @@ from functools import partial
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
 from fimlsp.languages.python.suggestion_checks.brackets import (
+    first_closed_twice,
     first_own_argument,
     first_repeated_element,
     first_repeated_key,
 )
 from fimlsp.languages.python.suggestion_checks.comparisons import (
+    first_empty_loop,
     first_repeated_condition,
     first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.lines import (
+    first_copied_body,
+    first_endless_call,
     first_imported_parameter,
     first_misplaced_keyword,
     first_needless_import,
@@ -57,9 +61,13 @@ CHECKS: tuple[Check, ...] = (
     first_repeated_element,
     first_needless_import,
     first_own_argument,
+    first_closed_twice,
     first_self_comparison,
     first_imported_parameter,
     first_placeholder,
+    first_copied_body,
+    first_endless_call,
+    first_empty_loop,
     first_repeated_condition,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""

@@ -60,6 +60,22 @@ def test_the_arguments_of_an_open_call_do_not_count(truth, text, closing, expect
     assert verdict.compile_error is None
 
 
+@pytest.mark.parametrize(
+    ("truth", "text", "is_right"),
+    [
+        ("for width in size:\n        print(width)\n", "for width in size:", True),
+        ("for width in size:  # each\n        print(width)\n", "for width in size:", True),
+        ("for width in size: print(width)", "for width in size:", False),
+        ("for width in sizes:\n        print(width)\n", "for width in size:", False),
+    ],
+)
+def test_a_header_is_right_if_the_line_ends_there(truth, text, is_right):
+    whole = WHOLE.replace("return size", truth)
+    place = DrawnCursor("whole-line", "a.py", FILE.file.hash, at := whole.index(truth), at + len(truth), 4)
+    verdict = Verdict.of(place, text, whole, is_header=True)
+    assert (verdict.right, verdict.compile_error) == (is_right, None)
+
+
 def test_faults_in_words():
     assert Verdict.of(cursor("return size"), "return size", WHOLE).faults == []
     bad = Verdict.of(cursor("return size"), "size = width\ncontinue; volume", WHOLE)

@@ -75,7 +75,8 @@ class Asked:
         if any(name != self.name for name in self.names_in(item)):
             return "has a name of an older text"
         written = self.left + item["insertText"]
-        connects = is_valid(written + self.right) or is_valid(written + self.rest + self.right)
+        is_header = written.endswith(":") and is_valid(written + " ..." + self.right)
+        connects = is_header or is_valid(written + self.right) or is_valid(written + self.rest + self.right)
         return None if connects else "does not connect"
 
     def names_in(self, item):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fimlsp.lsp_server.messages import Complete, Limits
 from fimlsp.lsp_server.session.requests import RequestKey
+from fimlsp.lsp_server.session.status import HEADER_ALONE
 from fimlsp.lsp_server.session.suggestions import Suggestion
 
 from ..local_editor import URI, LocalEditor, LocalPool
@@ -134,6 +135,19 @@ async def test_by_hand_the_call_that_is_shown_comes_first_and_is_left_open(calli
     offer = await calling.offer(trigger="invoked")
     assert (offer.texts, offer.closing) == (("total()",), ")")
     assert (await calling.offer(trigger="invoked", line=1, character=0)).closing == ""
+
+
+async def test_a_header_is_named_in_the_status_and_never_invoked(editor):
+    assert await shown(editor, "# header 'if size:'<|>\nnext\n") == "if size:"
+    assert editor.session.status.now.header
+    assert editor.reason == HEADER_ALONE
+    asked, rest = await after(editor, [(0, 0, "if ")], 3)
+    assert (rest.texts, bool(asked.typed_along)) == (("size:",), True)
+    assert editor.session.status.now.header
+    editor.open("# header 'if size:'<|>\nlast\n")
+    assert await editor.suggestion() == "if size:"
+    assert (await editor.offer(trigger="invoked")).texts == ("if size: ...",)
+    assert not editor.session.status.now.header
 
 
 async def test_only_an_editor_that_says_so_is_told_to_put_the_cursor_somewhere(editor):

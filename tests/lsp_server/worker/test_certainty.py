@@ -116,6 +116,55 @@ def test_nothing_is_left_open_where_the_editor_cannot_put_the_cursor_there(marke
     assert (sure and sure.text.decode()) == (shown[0] if shown and not shown[1] else None)
 
 
+BODY = ("\n        return total", -9.0)
+HEADER = [
+    ("class A:\n    x = 1\n\n    <|>\n", middle(("def f(total):", -0.1), BODY), "def f(total):"),
+    ("class A:\n    x = 1\n\n    def f<|>\n", middle(("(total):", -0.1), BODY), "(total):"),
+    ("def f(total<|>\n", middle((") -> int:", -0.1), ("\n    return total", -9.0)), ") -> int:"),
+    ("total = 1\n<|>\n", middle(("x = 1", -0.1), ("\nif total:", -0.1), BODY), "x = 1\nif total:"),
+    ("total = 1\n<|>\n", middle(("if total:", -0.1), ("\n    del", -9.0), stop="unsure"), "if total:"),
+    ("total = 1\nif total:\n    x = 1\n<|>\n", middle(("else:", -0.1), ("\n    x = 2", -9.0)), "else:"),
+    ("class A:<|>\n", middle(("\n    def f(total):", -0.1), BODY), "\n    def f(total):"),
+    ("def f(a):\n    <|>\n    except OSError:\n        a()\n", middle(("try:", -0.1), BODY), "try:"),
+    ("total = 1\n<|>  # total\n", middle(("if total:", -0.1), ("\n    del total", -9.0)), "if total:"),
+    ("a = b = 1\nif (a<|>\n", middle((" and", -9.0), ("\n        b):", -0.1), BODY), None),
+    ("a = b = 1\nif (a and\n        <|>\n", middle(("b):", -0.1), ("\n    del a", -9.0)), "b):"),
+    # its body is as sure, or stands below, or in its own line
+    ("total = 1\n<|>\n", middle(("if total:", -0.1), ("\n    del total", -0.1)), "if total:\n    del total"),
+    ("total = 1\n<|>\n    print(total)\n", middle(("if total:", -0.1), BODY), "if total:"),
+    ("total = 1\n<|>\n", middle(("if total:", -0.1), (" del total", -9.0)), None),
+    # not sure, no header, not at the end of a line, without handlers, with a name that nothing binds
+    ("total = 1\n<|>\n", middle(("if total:", -9.0), ("\n    del total", -0.1)), None),
+    ("total = 1\nx = <|>\n", middle(("lambda:", -0.1), (" total", -9.0)), None),
+    ("total = 1\n<|>\n", middle(("total:", -0.1), (" int", -9.0)), None),
+    ("total = 1\nx = {total<|>\n}\n", middle((":", -0.1), ("\n  1", -9.0)), None),
+    ("x = y = 1\n<|> and y\n", middle(("if x:", -0.1), ("\n    del x", -9.0)), None),
+    ("total = 1\nx = f(\n    total<|>\n", middle((")[0]:", -0.1), ("\n    1", -9.0)), ")[0]"),
+    ("total = 1\n<|>\n", middle(("try:", -0.1), ("\n    del total", -9.0)), None),
+    ("x = 1\n<|>\n", middle(("if total:", -0.1), ("\n    del x", -9.0)), None),
+    # with a fault of its own
+    ("def f(total): ...\n<|>\n", middle(("def f(total):", -0.1), ("\n    return 1", -9.0)), None),
+    ("total = 1\n<|>\n", middle(("if total == total:", -0.1), ("\n    x = 1", -9.0)), None),
+]
+
+
+@pytest.mark.parametrize(("marked", "written", "shown"), HEADER)
+def test_a_header_is_shown_alone_where_only_its_body_is_not_sure(marked, written, shown):
+    left, right, start = split(marked)
+    sure = confident_part([written], left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
+    assert (sure and sure.inserted.decode()) == shown
+    assert sure is None or ast.parse(left + sure.connecting + right)
+
+
+def test_a_header_that_a_user_began_to_delete_does_not_come_back():
+    left, right, start = split("total = 1\n<|>\n")
+    written, deleted = middle(("if total:", -0.1), ("\n    del total", -9.0)), [b"if total:\n    del total"]
+    sure = confident_part(
+        [written], left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY, deleted=deleted
+    ).part
+    assert sure is None
+
+
 FAULTS = [
     ("total(1)\n<|>\n", middle(("total(1)", -0.1)), ("total(", ")")),
     ("total[1]\n<|>\n", middle(("total[1]", -0.1)), None),

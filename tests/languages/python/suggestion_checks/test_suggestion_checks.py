@@ -10,16 +10,20 @@ import pytest
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.languages.python.names.symbol_tables import MOST_BYTES
 from fimlsp.languages.python.suggestion_checks.brackets import (
+    first_closed_twice,
     first_own_argument,
     first_repeated_element,
     first_repeated_key,
 )
 from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
 from fimlsp.languages.python.suggestion_checks.comparisons import (
+    first_empty_loop,
     first_repeated_condition,
     first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.lines import (
+    first_copied_body,
+    first_endless_call,
     first_imported_parameter,
     first_misplaced_keyword,
     first_needless_import,
@@ -227,6 +231,102 @@ PLACEHOLDERS = [
 def test_the_first_body_that_is_a_placeholder(marked):
     left, text, right, issue = split(marked)
     assert first_placeholder(left, text, right) == issue
+
+
+READ = "class A:\n    def is_read(self) -> bool:\n        return self.read_on is not None\n\n    "
+COPIED = [
+    READ + "def to_row(self)<| -> bool:¦\n        return self.read_on is not None|>\n",
+    READ + "def to_row(self):<|¦\n        return self.read_on is not None|>\n",
+    READ + "def to_row(self):\n        <|¦return self.read_on is not None|>\n",
+    READ + "def to_row(self):\n        return self.<|¦read_on is not None|>\n",
+    READ + "<|def to_row(self):¦\n        return self.read_on is not None\n\n    def x(self): ...|>\n",
+    READ + "<|def to_row(self):\n        return self.read_on is not None and self.row|>\n",
+    READ + "<|def to_row(self):\n        self.row = 1\n        return self.read_on is not None|>\n",
+    READ + "def is_read(self):\n        <|return self.read_on is not None|>\n",
+    READ + "\n\nclass B:\n    def to_row(self):\n        <|return self.read_on is not None|>\n",
+    READ + "\n\nasync def is_read(self):\n    <|return self.read_on is not None|>\n",
+    READ + "if self:\n        <|return self.read_on is not None|>\n",
+    "def f(a):\n    return True\n\ndef g(a):\n    <|return True|>\n",
+    "def f(a):\n    raise NotImplementedError\n\ndef g(a):\n    <|raise NotImplementedError|>\n",
+    "def f(a):\n    b(a)\n    c(a)\n\ndef g(a):\n    <|b(a)|>\n",
+    "def f(a):\n    b(a)\n    c(a)\n\ndef g(a):\n    <|¦b(a)\n    c(a)|>\n",
+    'def f(a):\n    """F."""\n    b(a)\n\ndef g(a):\n    <|¦b(a)|>\n',
+    "def g(a):\n    <|¦b(a)|>\n\n\ndef f(a):\n    b(a)\n",
+    "def g(a):\n    <|b(a)|>\n    c(a)\n\n\ndef f(a):\n    b(a)\n",
+    "def f(a):\n    return ...\n\ndef g(a):\n    <|return ...|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", COPIED)
+def test_the_first_body_that_is_a_copy(marked):
+    left, text, right, issue = split(marked)
+    assert first_copied_body(left, text, right) == issue
+
+
+EMPTY = [
+    "for a in <|¦defaultdict()|>\n",
+    "x = sum(a for <|a in ¦dict()|>)\n",
+    "for a in di<|¦ct()|>:\n",
+    "<|b = 1\nfor a in ¦[]:\n    c(a)|>\n",
+    "for a in <|list(b)|>\n",
+    "for a in <|dict|>\n",
+    "x = a in <|()|>\n",
+    "x.for_each(a in <|[]|>)\n",
+    "x = 'one <|for a in []|>'\n",
+    "for a in []: <|b(a)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", EMPTY)
+def test_the_first_loop_over_nothing(marked):
+    left, text, right, issue = split(marked)
+    assert first_empty_loop(left, text, right) == issue
+
+
+ENDLESS = [
+    "def missing():\n    miss<|¦ing()|>\n",
+    "def f(a):\n    <|¦f(a)|>\n",
+    "def f(a):\n    b(a)<|¦\n    f(a)|>\n",
+    "<|async def f(a):¦\n    await f(a)|>\n",
+    "class A:\n    def f(self):\n        <|¦self.f()|>\n",
+    "class A:\n    def f(self):\n        <|f()|>\n",
+    "class A:\n    def f(self):\n        <|self.g()|>\n",
+    "def f(self):\n    <|self.f()|>\n",
+    "def f(a):\n    if a:\n        <|f(a)|>\n",
+    "def f(a):\n    <|return f(a)|>\n",
+    "def f(a):\n    <|x = f(a)|>\n",
+    "def g(a):\n    <|f(a)|>\n",
+    "def f(a):\n    b(a)\n\n\n<|f(a)|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", ENDLESS)
+def test_the_first_call_of_a_function_by_itself(marked):
+    left, text, right, issue = split(marked)
+    assert first_endless_call(left, text, right) == issue
+
+
+CLOSED_TWICE = [
+    'def f(a) -> "<|Entry¦":|>"\n',
+    'def f(a) -> "<|Entry|>"\n',
+    'print("<|a¦" % b|>")\n',
+    'print("<|a" + "b|>")\n',
+    'print("<|a", "b", c¦|>")\n'.replace('a"', 'a¦"').replace("c¦", "c"),
+    'print("<|a\\"b|>")\n',
+    "print('<|a\"b|>')\n",
+    'print("<|a")|>\n',
+    "print(\"<|a\"|>'b')\n",
+    'x = """<|a¦"""|>"""\n',
+    'x = """<|a "b" c|>"""\n',
+    'x = <|"a|>"\n',
+    "# it's <|a' b|>'\n",
+]
+
+
+@pytest.mark.parametrize("marked", CLOSED_TWICE)
+def test_the_first_quote_that_is_closed_twice(marked):
+    left, text, right, issue = split(marked)
+    assert first_closed_twice(left, text, right) == issue
 
 
 UNREACHABLE = [
@@ -546,6 +646,14 @@ def test_the_first_name_whose_import_is_needless(marked):
 
 
 RECEIVERS = [
+    "x = self.day.strftime(<|¦self.day.strftime(self)|>)\n",
+    "x = <|self.day.strftime(¦self.day.strftime|>(y))\n".replace("strftime|>(y)", "strftime(y)|>"),
+    "x = self.f(<|1 + self.f(2)|>)\n",
+    "x = self.f(<|self.g(self.f(2))|>)\n",
+    "x = self.f(<|self.f.g(2)|>)\n",
+    "x = self.f(<|y, self.f(2)|>)\n",
+    "x = dirname(<|dirname(x)|>)\n",
+    "x = os.path.dirname(<|os.path.dirname(x)|>)\n",
     "conn.ping(<|¦conn|>)\n",
     "conn.ping(<|conn.a|>)\n",
     "conn.ping(<|conn|>.a)\n",
