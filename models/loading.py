@@ -96,6 +96,11 @@ class FimModel:
     heals: bool = False
     chat: ChatTemplate | None = None
 
+    @property
+    def estimate_key(self) -> str:
+        """The name of its estimate, under which its corrections are kept. About 1 ms."""
+        return self.acceptance.key("bundled" if self.estimates == BUNDLED else str(self.estimates))
+
     def prompt(self, left: bytes, right: bytes, tokens: int) -> Prompt:
         """The prompt for at most *tokens* tokens between *left* and *right*.
 

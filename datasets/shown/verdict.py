@@ -11,6 +11,7 @@ from fimlsp.datasets.languages.python import compile_error
 from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import DrawnCursor
 from fimlsp.datasets.shown.measures import undefined_names
+from fimlsp.models.agreement import agreeing, begins_right, is_wholly_right
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ class Verdict:
         before_cursor = text.removesuffix(closing)
         return cls(
             exact=is_exact,
-            right=measures.is_wholly_right(before_cursor, truth),
-            begins=measures.begins_right(before_cursor, truth),
-            agreed=measures.agreeing(before_cursor, truth),
+            right=is_wholly_right(before_cursor, truth),
+            begins=begins_right(before_cursor, truth),
+            agreed=agreeing(before_cursor, truth),
             saved=measures.saved(before_cursor, truth),
             undefined=tuple(sorted(undefined_names(left, text, right) - undefined_names("", original, ""))),
             compile_error=error if error is not None and compile_error(original) is None else None,

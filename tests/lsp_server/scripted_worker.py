@@ -10,6 +10,7 @@ The answer depends on the cursor's line:
 - `# cut 'a', 'b'` suggests the first text, cut off, and all of them to an unhurried request.
 - `# call 'f()'` suggests this text with the cursor before its last bracket.
 - `# rest 'abc'a` suggests the rest of the text after its typed part.
+- `# even 'a'` suggests a text that is right in one of two cases, `# held 'a'` holds it back.
 - `# without 'a'` suggests a text without the file `a`.
 - `# cells` suggests the order of the cells in each notebook.
 - `# told` suggests the grammar, workspace and limits of the request.
@@ -27,7 +28,7 @@ import signal
 import sys
 import time
 
-from fimlsp.lsp_server.messages import Complete, Completion, Rest
+from fimlsp.lsp_server.messages import Complete, Completion, Estimated, Rest
 from fimlsp.lsp_server.worker.worker import serve
 from fimlsp.models.errors import MissingExtraError, ModelError
 
@@ -155,6 +156,12 @@ class ScriptedBackend:
             closing = ")" if request.limits.cursor_inside else ""
             said = (ast.literal_eval(line[7:].decode()),)
             return Completion(said, complete=True, final=True, closing=closing)
+        if line.startswith((b"# even ", b"# held ")):
+            kind, said = line[2:6], ast.literal_eval(line[7:].decode())
+            log_odds = 0.0 if request.correction is None else request.correction.whole.bias
+            estimated = Estimated("scripted", said.encode(), 0.0, 0.0)
+            texts = (said,) if kind == b"even" and log_odds >= 0 else ()
+            return Completion(texts, complete=True, final=True, estimated=estimated)
         if line.startswith(b"# without "):
             name = line.decode().split("'")[1]
             return Completion(("text",), complete=True, left_out=f"{name} is left out.")
