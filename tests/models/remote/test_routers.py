@@ -121,8 +121,8 @@ def text_of(model):
 
 
 def test_the_model_is_loaded_and_named_in_each_request(router, served):
-    model = load_model(f"{router.address}#{NAMES[0]}")
-    assert text_of(model) == text_of(load_model(served("bundled")))
+    model = load_model(f"{router.address}#{NAMES[0]}", uses_buffer=False)
+    assert text_of(model) == text_of(load_model(served("bundled"), uses_buffer=False))
     assert model.name in ("bundled:Q8_0 (llama-server)", "bundled.gguf (llama-server)")
     assert {name for _, name in router.asked} == {NAMES[0]}
     assert router.loaded == {NAMES[0]}
