@@ -1,7 +1,7 @@
 /**
  * A model that is slow on this machine: minutes of typing. Then it runs on a server, which is stopped and replaced by a
  * router, and that by a server of texts. The model has random weights in the size of Qwen2.5-Coder 0.5B, or in
- * $FIMLSP_SLOW_SIZE; $FIMLSP_SLOW_MINUTES are two by default.
+ * $FIMLSP_SLOW_SIZE; $FIMLSP_SLOW_MINUTES are two by default. The others are stand-ins of tests/models/remote.
  */
 
 import assert from "node:assert/strict";
