@@ -152,7 +152,7 @@ scene(code, "a server has the model, is stopped, and is replaced by a router", a
   await tells("it has own/bundled:Q8_0", LOAD_MS);
   await code.screenshot("slow router");
   code.configure({}, { "fimlsp.model": `${router}#own/bundled:Q8_0`, "fimlsp.deadlineMs": 30_000 });
-  await tells("own/bundled:Q8_0 (llama-server", LOAD_MS);
+  await tells("Model: bundled:Q8_0 (llama-server", LOAD_MS);
   await code.type("ite");
   await code.ghostAppears();
 });
