@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import IO, NamedTuple, cast
 
+from fimlsp.models.learnt import Correction
 from fimlsp.processes.plain_values import read_plain
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.language.contract import Language
@@ -163,6 +164,7 @@ class Complete:
 
     *requested_at* is the time of the request by `time.monotonic`, which all processes of a machine share.
     Nobody waits for one that *is_unhurried*: it may take a minute, and any other message ends it.
+    *correction* is that of the model's estimate, learnt from typing.
     """
 
     id: int
@@ -173,6 +175,7 @@ class Complete:
     requested_at: float
     recent: Recent = NO_EDITS
     is_unhurried: bool = False
+    correction: Correction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +273,18 @@ class Choice(NamedTuple):
     is_header: bool
 
 
+class Estimated(NamedTuple):
+    """The likeliest text, shown or not, before any correction of the estimate with this *key*.
+
+    *log_odds* are those that it is right, *opening* those that its opening is, if it has one.
+    """
+
+    key: str
+    text: bytes
+    log_odds: float
+    opening: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """The result of decoding.
@@ -291,6 +306,7 @@ class Completion:
         unknown_names: The reason that the names in scope were unknown.
         left_out: A sentence about the files of the workspace that were left out, if any were.
         choices: All texts that could be shown while typing, if the limits wanted them.
+        estimated: The likeliest text while typing, if any, for learning from the text that is then typed.
     """
 
     texts: tuple[str, ...] = ()
@@ -308,6 +324,7 @@ class Completion:
     unknown_names: str | None = None
     left_out: str | None = None
     choices: tuple[Choice, ...] = ()
+    estimated: Estimated | None = None
 
     @property
     def text(self) -> str:

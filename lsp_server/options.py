@@ -205,6 +205,12 @@ class Settings:
         "The expected share of shown automatic completions that are right. Less confident parts are cut off "
         "or not shown; 0 shows everything. Invoked completions are always shown.",
     )
+    learn: bool = _option(
+        True,
+        switch(),
+        "Corrects the estimate of the model by the text that you then type. Counts of right and wrong "
+        "suggestions are kept on this machine only, without any text; `fimlsp models forget` deletes them.",
+    )
     context_escape: bool = _option(
         False,
         switch(),

@@ -9,21 +9,24 @@ NumPy.
 
 A model that was never calibrated has a general estimate. It was fitted to a network without the mixing of the
 bundled model (`benchmarks/models/general_estimates.py`), by features that mean the same for any model. One
-such estimate uses log-probabilities; another is for servers that report none.
+such estimate uses log-probabilities; another is for servers that report none. Each is corrected by the
+texts that the user then types (`fimlsp.models.learnt`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fimlsp.models.beginnings import Beginning
 from fimlsp.models.errors import ModelError
+from fimlsp.models.learnt import Correction, Line, logistic, numbers
 
 FILE_NAME = "acceptance.json"
 GENERAL, WITHOUT_PROBABILITIES = "general.json", "general-texts.json"
@@ -64,11 +67,26 @@ class Regression:
         Raises:
             KeyError: a feature is missing.
         """
+        return logistic(self.log_odds(features))
+
+    def log_odds(self, features: Mapping[str, float]) -> float:
+        """The logarithm of the odds that a text with these *features* is right.
+
+        Raises:
+            KeyError: a feature is missing.
+        """
         terms = (
             weight.weight * (features[name] - weight.mean) / weight.scale
             for name, weight in self.weights.items()
         )
-        return logistic(self.bias + math.fsum(terms))
+        return self.bias + math.fsum(terms)
+
+    def corrected(self, line: Line) -> Regression:
+        """The regression whose log-odds are those on the *line* above these."""
+        weights = {
+            name: replace(weight, weight=line.slope * weight.weight) for name, weight in self.weights.items()
+        }
+        return Regression(line.bias + line.slope * self.bias, weights)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Regression:
@@ -81,23 +99,6 @@ class Regression:
         if any(weight.scale <= 0 for weight in weights.values()):
             raise ValueError("a scale is not positive")
         return cls(numbers({"bias": row["bias"]})["bias"], weights)
-
-
-def logistic(log_odds: float) -> float:
-    """The probability with these odds; never overflows."""
-    return 1 / (1 + math.exp(-max(-500.0, min(500.0, log_odds))))
-
-
-def numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    """The values of *row* as numbers.
-
-    Raises:
-        ValueError, TypeError: one is not a number, or not finite.
-    """
-    values = {name: float(value) for name, value in row.items()}
-    if not all(map(math.isfinite, values.values())):
-        raise ValueError("a number is not finite")
-    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,19 @@ class ConfidenceEstimate:
     def _level(self, confidence: float) -> Level | None:
         sufficient = [level for level in self.levels if level.right >= confidence]
         return min(sufficient, key=lambda level: level.cost, default=None)
+
+    def corrected(self, correction: Correction) -> ConfidenceEstimate:
+        """This estimate with corrected log-odds.
+
+        The levels stay: they say how many texts are right at a cost if the probabilities are.
+        """
+        whole, opening = self.whole.corrected(correction.whole), self.opening.corrected(correction.opening)
+        return replace(self, whole=whole, opening=opening)
+
+    def key(self, model: str) -> str:
+        """The name of this estimate of *model*; another one has another name, also in a later version."""
+        told = json.dumps([model, asdict(self)], sort_keys=True)
+        return hashlib.sha256(told.encode()).hexdigest()[:32]
 
     def worth(self, beginning: Beginning, cost: float) -> float:
         """The expected worth of showing *beginning*, in characters, if a wrong opening costs *cost*."""

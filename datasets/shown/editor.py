@@ -111,7 +111,7 @@ class Editor:
                     "workspace": {"workspaceFolders": True},
                     "experimental": {"inlineCompletionSnippets": True},
                 },
-                "initializationOptions": options,
+                "initializationOptions": {"learn": False, **options},
             },
         )
         self.notify("initialized", {})

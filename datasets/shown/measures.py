@@ -7,45 +7,15 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
-BEGINNING = 4
-"""Characters that must agree for a text to begin right."""
+from fimlsp.models.agreement import agreeing, is_word
 
 NEAR = 4
 """Lines above and below the cursor in which the same line is a repetition."""
 
-_WORD = re.compile(r"(?<!\s)\s*(?:\w+|[^\w\s]+)")
 _DEFINITION = re.compile(r"(\s*)(?:async\s+)?(?:def|class)\s+(\w+)")
 _COMMON = frozenset(
     ["pass", "else:", "try:", "finally:", "return", "continue", "break", "raise", "yield", "...", '"""']
 )
-
-
-def agreeing(text: str, truth: str) -> int:
-    """The number of characters in the leading words of *text* with which *truth* starts as well.
-
-    Editors accept a suggestion word by word. A word is a run of letters and digits, or a run of other signs,
-    with the white space before it. A word that is longer in *truth* does not agree.
-    """
-    end = 0
-    for word in _WORD.finditer(text):
-        if not truth.startswith(word[0], end) or _is_in_word(truth, word.end()):
-            break
-        end = word.end()
-    return end
-
-
-def _is_in_word(text: str, offset: int) -> bool:
-    return 0 < offset < len(text) and _is_word(text[offset - 1]) and _is_word(text[offset])
-
-
-def _is_word(sign: str) -> bool:
-    return sign == "_" or sign.isalnum()
-
-
-def is_wholly_right(text: str, truth: str) -> bool:
-    """True if *truth* starts with all of *text*, apart from white space at its end."""
-    text = text.rstrip()
-    return bool(text) and agreeing(text, truth) == len(text)
 
 
 def goes_on(text: str, truth: str) -> bool:
@@ -59,15 +29,6 @@ def is_exact(text: str, truth: str, is_within_line: bool) -> bool:
     if not is_within_line:
         text, truth = text.partition("\n")[0], truth.partition("\n")[0]
     return bool(text.strip()) and text.rstrip() == truth.rstrip()
-
-
-def begins_right(text: str, truth: str) -> bool:
-    """True if at least the first four characters of *text* agree with *truth*, to the end of a word.
-
-    If *truth* is shorter, all of it must agree.
-    """
-    agreed = len(text[: agreeing(text, truth)].strip())
-    return agreed >= min(BEGINNING, len(truth.strip()))
 
 
 def saved(text: str, truth: str) -> int:
@@ -108,7 +69,7 @@ def repeats(left: str, text: str, right: str, truth: str = "") -> bool:
 
 
 def _is_distinctive(line: str) -> bool:
-    return line.strip() not in _COMMON and any(map(_is_word, line))
+    return line.strip() not in _COMMON and any(map(is_word, line))
 
 
 def _is_defined_again(line: str, above: Sequence[str], below: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import DrawnCursor
 from fimlsp.datasets.shown.measures import undefined_names
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+from fimlsp.models.agreement import agreeing, begins_right, is_wholly_right
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,12 @@ class Verdict:
         whole = with_body(text, is_header=is_header)
         error = compile_error(left + whole + right)
         before_cursor = text.removesuffix(closing)
-        is_right = measures.is_wholly_right(before_cursor, truth)
+        is_right = is_wholly_right(before_cursor, truth)
         return cls(
             exact=is_exact,
             right=is_right and not (is_header and measures.goes_on(before_cursor, truth)),
-            begins=measures.begins_right(before_cursor, truth),
-            agreed=measures.agreeing(before_cursor, truth),
+            begins=begins_right(before_cursor, truth),
+            agreed=agreeing(before_cursor, truth),
             saved=measures.saved(before_cursor, truth),
             undefined=tuple(sorted(undefined_names(left, whole, right) - undefined_names("", original, ""))),
             compile_error=error if error is not None and compile_error(original) is None else None,

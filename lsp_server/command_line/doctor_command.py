@@ -28,6 +28,7 @@ from fimlsp.lsp_server.text_positions import Text
 from fimlsp.lsp_server.worker.backend import Backend
 from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND, GUARDED_COMMAND
 from fimlsp.models.errors import MissingExtraError, require
+from fimlsp.models.learnt import learnt_file, read_learnt
 from fimlsp.models.remote.address import is_address
 from fimlsp.models.remote.gguf_server import is_gguf
 from fimlsp.processes.helper import command_of
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 
 PACKAGES = ("pygls", "lsprotocol", "tokenizers", "onnxruntime", "transformers", "torch", "xllamacpp")
 
-NEED_A_MODEL = frozenset({"first completion", "next completion", "cost"})
+NEED_A_MODEL = frozenset({"learning", "first completion", "next completion", "cost"})
 
 COST_SAMPLES = 5
 
@@ -60,6 +61,7 @@ def run_checks(model: Load) -> bool:
         "confinement": lambda: find_confinement(model),
         "device": lambda: find_device(model),
         "model": lambda: load(backend, model),
+        "learning": lambda: find_learnt(backend),
         "first completion": lambda: complete_sample(backend),
         "next completion": lambda: complete_sample(backend),
         "cost": lambda: cost_of_completions(backend),
@@ -177,6 +179,16 @@ def load(backend: Backend, model: Load) -> str:
     fim = backend.model.fim
     first = "prefix" if fim.is_prefix_first else "suffix"
     return f"{name} on {backend.model.device}, with the prompt of {fim.family}, the {first} first"
+
+
+def find_learnt(backend: Backend) -> str:
+    """The file with the counts by which the estimate of the model is corrected in editors."""
+    path = None if backend.model is None else learnt_file(backend.model.estimate_key)
+    if path is None:
+        return "there is no cache folder, so nothing is kept (option learn)"
+    if not path.exists():
+        return f"nothing yet; {path} will have counts, and no text (option learn)"
+    return f"from {read_learnt(path).places:,} places; {path} has counts, and no text (option learn)"
 
 
 def complete_sample(backend: Backend) -> str:

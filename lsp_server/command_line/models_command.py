@@ -1,4 +1,4 @@
-"""`fimlsp models`: lists models, fetches one from the hub, exports one as GGUF."""
+"""`fimlsp models`: lists models, fetches one, exports one as GGUF, forgets counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEEDED = {
 
 @click.group()
 def models() -> None:
-    """List, fetch and export models."""
+    """List, fetch and export models; forget the counts of option learn."""
 
 
 @models.command(name="list")
@@ -258,6 +258,24 @@ def export(name: str, target: Path, bits: str) -> None:
     except ModelError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{target} has {_gigabytes(size)}")
+
+
+@models.command()
+def forget() -> None:
+    """Delete the counts of right and wrong suggestions of all models (option learn)."""
+    from shutil import rmtree
+
+    from fimlsp.models.learnt import learnt_folder
+
+    folder = learnt_folder()
+    if folder is None or not folder.is_dir():
+        click.echo("nothing was learnt")
+        return
+    try:
+        rmtree(folder)
+    except OSError as error:
+        raise click.ClickException(f"Cannot delete {folder}: {error}. Delete it by hand.") from error
+    click.echo(f"{folder} is deleted; running servers continue with what they know")
 
 
 def _count(n: int) -> str:

@@ -17,6 +17,7 @@ from fimlsp.lsp_server.documents import NoSuggestion, OpenDocument, OpenDocument
 from fimlsp.lsp_server.last_edits import LastEdits, brings_back
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Recent, Rest
 from fimlsp.lsp_server.options import Settings, limits_of
+from fimlsp.lsp_server.session.learning import Learning
 from fimlsp.lsp_server.session.requests import CANCELLED, CompletionFuture, RequestKey, Requests
 from fimlsp.lsp_server.session.status import Statistics, StatusBoard
 from fimlsp.lsp_server.session.suggestions import Suggestion, Suggestions
@@ -81,6 +82,7 @@ class Completer:
         self.requests = Requests(self.statistics, log)
         self.suggestions = Suggestions(self.statistics)
         self.edits = LastEdits()
+        self.learning = Learning(status.learnt, log)
         self.automatic = True
         self.cursor_inside = False
         self._documents = documents
@@ -97,6 +99,7 @@ class Completer:
         self._invoked_limits = limits_of(settings, invoked=True)
         self._prefetches = settings.cache_size > 0
         self.requests.keep(settings.cache_size)
+        self.learning.switch(settings.learn)
 
     # Requests
 
@@ -144,6 +147,10 @@ class Completer:
 
     def _result(self, pending: PendingCompletion, completion: Completion) -> CompletionResult:
         shown = self._to_show(pending, completion)
+        cursor = pending.cursor
+        if cursor is not None and self._documents.is_current(cursor.document):
+            data = cursor.document.text.data
+            self.learning.watch(pending.uri, data, cursor.offset, completion.estimated)
         self._report(pending, shown)
         if not shown.texts or pending.cursor is None:
             return CompletionResult()
@@ -183,7 +190,8 @@ class Completer:
     def _message(self, cursor: DocumentCursor, requested_at: float) -> Complete:
         document, limits = cursor.document, cursor.key.limits
         id, version = self._new_id(), document.version
-        return Complete(id, document.id, version, cursor.offset, limits, requested_at, cursor.recent)
+        message = Complete(id, document.id, version, cursor.offset, limits, requested_at, cursor.recent)
+        return replace(message, correction=self.learning.correction)
 
     def _submit(self, cursor: DocumentCursor, requested_at: float, *, is_patient: bool) -> CompletionFuture:
         """Send a request. One for the menu is not patient: editors may wait for its answer."""

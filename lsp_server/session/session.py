@@ -78,9 +78,14 @@ class Session:
         """Answer the running requests and leave the worker."""
         requests = self.completer.requests
         requests.fail_all("the server is shutting down")
+        await self.completer.learning.end(self._text_of)
         worker, requests.worker = requests.worker, None
         if worker is not None:
             await worker.leave()
+
+    def _text_of(self, uri: str) -> bytes:
+        document = self.documents.get(uri)
+        return b"" if document is None else document.text.data
 
     # Settings
 
@@ -149,6 +154,7 @@ class Session:
         """The editor opened a document; *cell*: of a notebook."""
         self.completer.requests.drop(uri, "the document was opened again")
         self.completer.suggestions.forget(uri)
+        self.completer.learning.close(uri, b"")
         self.completer.edits.forget(uri)
         self.documents.open(uri, language, version, text, cell=cell)
         if self._cursor is not None and self._cursor[0] == uri:
@@ -180,11 +186,13 @@ class Session:
         suggestions, last = self.completer.suggestions, None
         for data, last in self.documents.change(uri, version, changes):
             suggestions.edited(uri, len(data), last)
+            self.completer.learning.edited(uri, len(data), last)
             if self.documents.find_open(uri).refusal is None:
                 self.completer.edits.edited(uri, data, last)
         if last is None:
             return
         document = self.documents.find_open(uri)
+        self.completer.learning.settle(uri, document.text.data)
         end = suggestions.completed(uri, document.text.data, last)
         if end is not None:
             self.completer.prefetch(document, end)
@@ -198,6 +206,8 @@ class Session:
         self._forget_cursor(uri)
         self.completer.requests.drop(uri, "the document was closed")
         self.completer.suggestions.forget(uri)
+        if (document := self.documents.get(uri)) is not None:
+            self.completer.learning.close(uri, document.text.data)
         self.documents.close(uri)
 
     async def names_are_known(self) -> bool:

@@ -35,8 +35,9 @@ class Status:
     while only invoked completions are made. While another model than the configured one is used, *problem*
     has the reason. *missing* is the extra to install, if that is the reason. *names* is the reason that a
     completion was made without the names in scope. *files* is a sentence about files that it left out.
-    *later* is true if the server reads on, so that the same request may soon have a suggestion. *header* is
-    true if the suggestion is the header of a block, which connects with the body that the user writes next.
+    *later* is true if the server reads on, so that the same request may soon have a suggestion. *learnt* says
+    how many places the model's estimate has learnt from. *header* is true if the suggestion is the header of a
+    block, which connects with the body that the user writes next.
     """
 
     state: State
@@ -50,6 +51,7 @@ class Status:
     names: str | None = None
     files: str | None = None
     later: bool = False
+    learnt: str | None = None
     header: bool = False
 
 
@@ -75,6 +77,7 @@ class StatusBoard:
         self._model: str | None = None
         self._problem: str | None = None
         self._missing: str | None = None
+        self._learnt: str | None = None
         self.now = Status("loading", "starting", percent=0)
 
     def loading(self, report: Loading | Ready | NotReady) -> None:
@@ -125,6 +128,10 @@ class StatusBoard:
         if is_on != self.now.automatic:
             self._put(replace(self.now, automatic=is_on))
 
+    def learnt(self, places: int) -> None:
+        """The estimate of the model has learnt from so many places. The next status says so."""
+        self._learnt = f"learnt from {places:,} place{'s' * (places != 1)}" if places else None
+
     def _show(
         self,
         state: State,
@@ -148,6 +155,7 @@ class StatusBoard:
                 done.unknown_names,
                 done.left_out,
                 done.later,
+                self._learnt,
                 completion is not None and completion.is_header,
             )
         )

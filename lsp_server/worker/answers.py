@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.lsp_server.last_edits import brings_back
-from fimlsp.lsp_server.messages import Choice, Completion, Limits
+from fimlsp.lsp_server.messages import Choice, Completion, Estimated, Limits
 from fimlsp.lsp_server.worker.document_form import in_document_form
 from fimlsp.quotient.language.contract import Fault
 from fimlsp.quotient.language.editor_policy import EditorPolicy
@@ -129,16 +129,24 @@ class Confident(NamedTuple):
     """
 
     part: Beginning | None
-    likeliest: bytes
+    likeliest: Beginning | None
     share: float
     choices: tuple[Choice, ...] = ()
 
     @property
     def guess(self) -> str:
         """The likeliest part in words; empty if there is none, or none is worth a request by hand."""
-        text = _short(self.likeliest)
+        text = "" if self.likeliest is None else _short(self.likeliest.text)
         is_worth_it = bool(text) and self.share >= LEAST_GUESS
         return f"“{text}”, {self.share:.0%}".replace("%", " %") if is_worth_it else ""
+
+
+def estimated(likeliest: Beginning | None, acceptance: ConfidenceEstimate, key: str) -> Estimated | None:
+    """The *likeliest* text by the estimate *acceptance* with this *key*, as nobody has corrected it yet."""
+    if likeliest is None:
+        return None
+    opening = None if likeliest.opening is None else acceptance.opening.log_odds(likeliest.opening)
+    return Estimated(key, likeliest.text, acceptance.whole.log_odds(likeliest.features), opening)
 
 
 def confident_part(
@@ -191,7 +199,7 @@ def confident_part(
     likeliest = part or acceptance.best_sound(candidates, 0.0, has_fault, first_unknown)
     share = 0.0 if likeliest is None else acceptance.whole.probability(likeliest.features)
     choices = _choices(candidates, has_fault, last_sound, types) if limits.explain else ()
-    return Confident(part, b"" if likeliest is None else likeliest.text, share, choices)
+    return Confident(part, likeliest, share, choices)
 
 
 def _choices(

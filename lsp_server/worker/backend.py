@@ -27,6 +27,7 @@ from fimlsp.lsp_server.worker.answers import (
     confident_part,
     describe_faults,
     describe_repairs,
+    estimated,
     to_completion,
     within_limits,
 )
@@ -238,6 +239,7 @@ class Backend:
         self._other_files: dict[int, OtherFiles] = {}
         self._model: FimModel | None = None
         self._loaded: Load | None = None
+        self._estimate_key = ""
         self._why_no_model = "no model is loaded yet"
         self._slow = 0
         self._ahead: ReadingAhead | None = None
@@ -263,6 +265,7 @@ class Backend:
             on_progress = distinct_percents(lambda percent: report(step, percent))
             self._model = open_model(load, on_progress)
             self._ahead = ReadingAhead.of(self._model.network)
+            self._estimate_key = self._model.estimate_key
             self._loaded = load
         except Exception as error:
             problem = explain(error, "loading the model", log)
@@ -367,7 +370,8 @@ class Backend:
         types = self.documents.types_at(request.document, request.offset, request.limits.deadline_ms)
         try:
             with interruptible(should_stop):
-                job = self._job(self._sized(self._model, request.limits), request, entry, names, types)
+                model = self._corrected(self._sized(self._model, request.limits), request)
+                job = self._job(model, request, entry, names, types)
                 answer = job if isinstance(job, Completion) else self._decode(job, should_stop)
         except Interrupted:
             self.documents.read_on(request.document)
@@ -392,6 +396,13 @@ class Backend:
         room = model.context - model.fim.overhead - limits.max_tokens
         most = room if model.prompt_tokens is None else min(room, model.prompt_tokens)
         return replace(model, prompt_tokens=self._ahead.prompt_tokens(max(most, 1)))
+
+    def _corrected(self, model: FimModel, request: Complete) -> FimModel:
+        """*model* with the correction of its estimate that was learnt, unless that is of another one."""
+        correction = request.correction
+        if correction is None or correction.key != self._estimate_key:
+            return model
+        return replace(model, acceptance=model.acceptance.corrected(correction))
 
     def _is_untrained(self, entry: DocumentEntry) -> bool:
         """True if the model was not trained on a document's language; it still makes invoked completions."""
@@ -509,16 +520,20 @@ class Backend:
             elsewhere=job.others.elsewhere,
             types=job.types,
         )
+        likeliest = None
+        if self._model is not None:
+            likeliest = estimated(confident.likeliest, self._model.acceptance, self._estimate_key)
         if confident.part is None:
             answer = job.to_completion(allowed[:1], relaxed)
             reason = self._why_unsure(job, allowed[0], answer.reason)
             guess = confident.guess if reason == NOT_CONFIDENT else ""
-            return replace(answer, texts=(), reason=reason, guess=guess, choices=confident.choices)
-        cut = replace(allowed[0], text=confident.part.inserted, complete=True)
-        answer = job.to_completion([cut], relaxed, confident.part.body)
-        is_whole = answer.text.encode() == confident.part.inserted
-        closing = confident.part.closing.decode() if is_whole else ""
-        return replace(answer, closing=closing, choices=confident.choices)
+            answer = replace(answer, texts=(), reason=reason, guess=guess)
+        else:
+            cut = replace(allowed[0], text=confident.part.inserted, complete=True)
+            answer = job.to_completion([cut], relaxed, confident.part.body)
+            is_whole = answer.text.encode() == confident.part.inserted
+            answer = replace(answer, closing=confident.part.closing.decode() if is_whole else "")
+        return replace(answer, choices=confident.choices, estimated=likeliest)
 
     def _why_unsure(self, job: Job, written: Middle, problem: str | None) -> str:
         """The reason that no part of *written* is shown; *problem* is one of the whole text."""

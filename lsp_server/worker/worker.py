@@ -63,7 +63,10 @@ PAUSES_S = 1.0, 30.0
 
 
 class ServerWatch:
-    """Waits, in a thread, until a failed model server is back: calls *on_return* once *is_there* is true."""
+    """Waits, in a thread, until a failed model server is back: calls *on_return* once *is_there* is true.
+
+    The same if it raises an error that the user does not know yet: another server has taken its place.
+    """
 
     def __init__(self, is_there: Callable[[Load], bool], on_return: Callable[[Load], None]) -> None:
         self._is_there = is_there
@@ -71,20 +74,29 @@ class ServerWatch:
         self._ended = Event()
         self._pause = PAUSES_S[0]
 
-    def start(self, load: Load, *, served_well: bool) -> None:
-        """Watch the server of *load* instead of any other; with short pauses if it *served_well* before."""
+    def start(self, load: Load, problem: str, *, served_well: bool) -> None:
+        """Watch the server of *load* instead of any other; with short pauses if it *served_well* before.
+
+        The user knows its *problem*.
+        """
         self.end()
         ended, pause = Event(), PAUSES_S[0] if served_well else self._pause
         self._ended, self._pause = ended, min(2 * pause, PAUSES_S[1])
 
         def watch() -> None:
             while not ended.wait(pause):
-                if self._is_there(load):
+                if self._has_changed(load, problem):
                     if not ended.is_set():
                         self._on_return(load)
                     return
 
         Thread(target=watch, daemon=True).start()
+
+    def _has_changed(self, load: Load, problem: str) -> bool:
+        try:
+            return self._is_there(load)
+        except ServerError as error:
+            return str(error) != problem
 
     def end(self) -> None:
         """Stop watching."""
@@ -300,7 +312,7 @@ class Worker:
             missing = error.extra if isinstance(error, MissingExtraError) else None
             self._load_bundled(explain(error, "loading the model", log), missing)
             if isinstance(error, ServerError):
-                self._watch.start(load, served_well=False)
+                self._watch.start(load, str(error), served_well=False)
         else:
             self._send(Ready(name))
 
@@ -345,7 +357,7 @@ class Worker:
             completion = Completion(reason=problem)
         except ServerError as error:
             self._load_bundled(explain(error, "completing", log))
-            self._watch.start(self._requested, served_well=self._served_well)
+            self._watch.start(self._requested, str(error), served_well=self._served_well)
             completion = self._completion(request)
         self._inbox.finish(request.id)
         if completion.later:

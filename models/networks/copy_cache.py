@@ -14,8 +14,9 @@ short pieces of each text.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fimlsp.models.networks.matches import AGREEMENT_MAX, Match, MatchSource, ScannedTexts
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Vocabulary as MaskVocabulary
 
 VOTE_BASE = 2.0
+NONE_LISTED: Mapping[bytes, int] = MappingProxyType({})
 
 
 class CopyCache:
@@ -108,15 +110,20 @@ class CopyCache:
         self._context = (self._left + self._middle)[-AGREEMENT_MAX:]
 
     def _mixed(self, candidates: Candidates) -> Candidates:
-        votes = [copy_votes(self._vocabulary, source.after(self._context)) for source in self._sources]
+        listed = self._vocabulary.listed_texts(candidates.tokens)
+        votes = [
+            copy_votes(self._vocabulary, source.after(self._context), listed) for source in self._sources
+        ]
         mixed = self._mixing.mixed(candidates, votes)
         for texts in self._expected:
             mixed = texts.mixed(mixed, self._middle)
         return mixed
 
 
-def copy_votes(vocabulary: ModelVocabulary, matches: Sequence[Match]) -> CopyVotes:
-    """The votes of *matches*, the longest first, for their first tokens.
+def copy_votes(
+    vocabulary: ModelVocabulary, matches: Sequence[Match], listed: Mapping[bytes, int] = NONE_LISTED
+) -> CopyVotes:
+    """The votes of *matches*, the longest first, for their first tokens; *listed* is as in `token_of`.
 
     One more byte of agreement doubles the weight of a vote.
     """
@@ -124,7 +131,7 @@ def copy_votes(vocabulary: ModelVocabulary, matches: Sequence[Match]) -> CopyVot
     for agreement, text, weight in matches:
         pieces[text] += weight * VOTE_BASE**agreement
     for piece, weight in pieces.items():
-        token = vocabulary.first_token(piece)
+        token = vocabulary.token_of(piece, listed)
         if token is not None:
             tokens[token] += weight
     total = sum(tokens.values())

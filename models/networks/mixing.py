@@ -145,7 +145,7 @@ class ExpectedTextTokens:
 
     def mixed(self, candidates: Candidates, written: bytes) -> Candidates:
         """*candidates* for the token after *written*, mixed with those of the expected texts."""
-        shares = self._token_shares(written)
+        shares = self._token_shares(written, self._vocabulary.listed_texts(candidates.tokens))
         if not shares:
             return candidates
         mixed = dict(zip(candidates.tokens, np.exp(candidates.log_probabilities).tolist(), strict=True))
@@ -163,11 +163,11 @@ class ExpectedTextTokens:
             candidates.stop_is_bound,
         )
 
-    def _token_shares(self, written: bytes) -> Mapping[int, float]:
+    def _token_shares(self, written: bytes, listed: Mapping[bytes, int]) -> Mapping[int, float]:
         """The first tokens of the texts that may follow *written*, with their probabilities."""
         shares = defaultdict[int, float](float)
         for text, share in self._texts(written).items():
-            if (token := self._vocabulary.first_token(text[:PIECE])) is not None:
+            if (token := self._vocabulary.token_of(text[:PIECE], listed)) is not None:
                 shares[token] += share
         return shares
 

@@ -280,6 +280,9 @@ FAMILIES = (
     Family("<|fim_*|>", BARRED_PSM, None, ("<|endoftext|>", "<|im_end|>", "<|fim_pad|>", *BARRED_MARKERS)),
 )
 
+OWN_FAMILIES = ("fimlsp with files", "fimlsp")
+"""The families of the bundled model, and of those that `fimlsp train` makes."""
+
 WITHOUT_MARKERS = "no markers"
 """The name of the family of models that were not trained to fill in the middle."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from tokenizers import Tokenizer
@@ -37,6 +37,7 @@ class ModelVocabulary:
 
     Attributes:
         token_bytes: the exact bytes of each token (None: a special token, which has no text).
+        is_open: True if any text is a token, as on a server that reports texts.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class ModelVocabulary:
         adds_space: bool,
         visible_space: Sequence[int] = (),
         markers: Collection[str] = (),
+        *,
+        is_open: bool = False,
     ) -> None:
         """Make a vocabulary from the functions and tables of a tokenizer.
 
@@ -55,8 +58,10 @@ class ModelVocabulary:
             adds_space: True if a text that stands alone gets a space in front.
             visible_space: the tokens of the character `▁` if that means a space.
             markers: texts that *ids* may read as one token, although they are only text here.
+            is_open: as the attribute.
         """
         self.token_bytes = token_bytes
+        self.is_open = is_open
         self._ids = ids
         self._adds_space = adds_space
         self._visible_space = visible_space
@@ -108,6 +113,19 @@ class ModelVocabulary:
         if piece not in self._first_tokens:
             self._first_tokens[piece] = self._find_first_token(piece)
         return self._first_tokens[piece]
+
+    def listed_texts(self, listed: Sequence[int]) -> Mapping[bytes, int]:
+        """The texts of the tokens *listed* by a network, for `token_of`; none unless any text is a token."""
+        texts = ((self.token_bytes[token], token) for token in listed) if self.is_open else ()
+        return {text: token for text, token in texts if text}
+
+    def token_of(self, piece: bytes, listed: Mapping[bytes, int]) -> int | None:
+        """The token with which *piece* continues a text; None if there is none.
+
+        It is the longest of those *listed* that begin *piece*, or else its first token.
+        """
+        fitting = max((text for text in listed if piece.startswith(text)), key=len, default=None)
+        return self.first_token(piece) if fitting is None else listed[fitting]
 
     def _find_first_token(self, piece: bytes) -> int | None:
         if _is_continuation(piece[0]):

@@ -27,6 +27,10 @@ class GoneError(ServerError):
     """No server listens at the address, or the server closed the connection."""
 
 
+class ManyModelsError(ServerError):
+    """A server answers that has several models, and the address names none of them."""
+
+
 class RefusedError(ServerError):
     """The server rejected a request with the HTTP *status*."""
 

@@ -50,7 +50,7 @@ ERROR_SHOWN = 160
 CLOSED = "it closed the connection"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Deadline:
     """The end of waiting: as soon as *should_stop* returns True, or *seconds* after *since*."""
 
@@ -62,6 +62,10 @@ class Deadline:
     def of(cls, should_stop: Callable[[], bool], seconds: float) -> Deadline:
         """The deadline *seconds* from now."""
         return cls(should_stop, seconds, time.monotonic())
+
+    def renew(self) -> None:
+        """Wait as long again from now on."""
+        self.since = time.monotonic()
 
     def check(self, address: Address) -> None:
         """Raise if the deadline has passed.
@@ -234,6 +238,7 @@ class HttpClient:
             self._headers["Authorization"] = f"Bearer {key}"
         self._next: Future[Connection] | None = None
         self._should_stop: Callable[[], bool] = lambda: False
+        self._stream_deadline: Deadline | None = None
         self.answered_at = 0.0
 
     @contextmanager
@@ -248,6 +253,11 @@ class HttpClient:
         finally:
             self._should_stop = before
             self.close()
+
+    def renew(self) -> None:
+        """Let the answer that is streamed take as long again: the server shows that it works on it."""
+        if self._stream_deadline is not None:
+            self._stream_deadline.renew()
 
     def ask(self, path: str, body: Mapping[str, object] | None = None, seconds: float = ANSWER_S) -> Any:  # noqa: ANN401 - any JSON
         """The whole JSON answer of *path* within so many *seconds*; with a *body* the request is a POST.
@@ -278,7 +288,7 @@ class HttpClient:
             ServerError: the server does not answer, rejects the request, or sends lines that are too long.
             Interrupted: the caller has lost interest.
         """
-        deadline = Deadline.of(self._should_stop, RUN_S)
+        deadline = self._stream_deadline = Deadline.of(self._should_stop, RUN_S)
         with closing(self._send(path, body, deadline)) as connection:
             if not self.address.is_loopback:
                 self._next = self._open_next()

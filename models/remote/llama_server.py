@@ -199,7 +199,8 @@ class LlamaServer:
                 if "stop_type" in event or event.get("stop") is True:
                     return
                 if (progress := event.get("prompt_progress")) is not None:
-                    self.meter.report(progress)
+                    if self.meter.report(progress):
+                        self._client.renew()
                 else:
                     yield event
 

@@ -52,7 +52,7 @@ class RemoteModel:
         identity: distinguishes the model from all others: a digest of its file, or server and name.
         has_probabilities: True if the server reports log-probabilities.
         estimate: the text of its own `acceptance.json`; empty: it has none.
-        wants_buffer: True if the model is to be mixed with the buffer cache.
+        wants_buffer: True if the model is to be mixed with the buffer cache; None: unknown.
         chat: the template of its conversations; None: unknown.
     """
 
@@ -66,7 +66,7 @@ class RemoteModel:
     identity: str
     has_probabilities: bool = True
     estimate: str = ""
-    wants_buffer: bool = False
+    wants_buffer: bool | None = None
     chat: ChatTemplate | None = None
 
 

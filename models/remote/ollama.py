@@ -75,11 +75,13 @@ def open_ollama(
     markers = {marker: marker_id(marker) for marker in possible if marker in listed_tokens}
     fim = find_format(markers, name, architecture=architecture, family=family, order=order, untrained=True)
     fim = fim.ending_also(marker_id(tokens[end]) for end in _ends(info) if end < len(tokens))
-    vocabulary = ModelVocabulary(lambda text: pieces(text, markers), TextTable(), adds_space=False)
+    vocabulary = ModelVocabulary(
+        lambda text: pieces(text, markers), TextTable(), adds_space=False, is_open=True
+    )
     fim = fim.without_start()
     trained = info.get(f"{architecture}.context_length")
     context = min(trained, CONTEXT) if isinstance(trained, int) and trained > 0 else CONTEXT
-    return remote_model(TextServer(client, name, OllamaDialect(), fim.stops), vocabulary, fim, context)
+    return remote_model(TextServer(client, name, OllamaDialect(), fim.stops), vocabulary, fim, context, info)
 
 
 def _ends(info: Mapping[str, Any]) -> list[int]:

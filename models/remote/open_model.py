@@ -20,7 +20,7 @@ from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.completions import has_tokenizer, open_completions
-from fimlsp.models.remote.errors import RefusedError, ServerError, invalid_answer
+from fimlsp.models.remote.errors import ManyModelsError, RefusedError, ServerError, invalid_answer
 from fimlsp.models.remote.http_client import ANSWER_S, HttpClient
 from fimlsp.models.remote.llama_model import open_llama_server
 from fimlsp.models.remote.look_ahead import RemoteModel
@@ -102,10 +102,16 @@ def _opened(
 
 
 def is_ready(address: str, key_variable: str | None) -> bool:
-    """True if a model server answers at *address*, and has the model that is named, or only one."""
+    """True if a model server answers at *address*, and has the model that is named, or only one.
+
+    Raises:
+        ManyModelsError: another server answers there now, of which a model has to be chosen.
+    """
     try:
         with closing(_client(Address.parse(address), key_variable)) as client:
             _listed(client)
+    except ManyModelsError:
+        raise
     except ModelError:
         return False
     return True
@@ -139,7 +145,7 @@ def _listed(client: HttpClient, seconds: float = ANSWER_S) -> Mapping[str, Any]:
         return entries[next(filter(is_hub_name, entries), next(iter(entries)))]  # the others are aliases
     names = ", ".join(_described(entry) for entry in [*entries.values()][:NAMES_SHOWN]) or "none"
     more = " and more" if len(entries) > NAMES_SHOWN else ""
-    raise ServerError(
+    raise ManyModelsError(
         f"Cannot choose a model of the server at {address}: it has {names}{more}. "
         f"Append the name to the address, as in http://{address}#NAME."
     )

@@ -39,6 +39,7 @@ class ReadingMeter:
         self._waiting_since: float | None = None
         self._is_partial = False
         self._is_reported = False
+        self._read = 0
 
     @property
     def is_alive(self) -> bool:
@@ -61,6 +62,7 @@ class ReadingMeter:
         started = time.monotonic()
         self._waiting_since = self._waiting_since or started
         self.share, self._is_reported = (0.0 if unread >= MEASURED_TOKENS else None), False
+        self._read = 0
         try:
             yield
         except BaseException:
@@ -73,14 +75,20 @@ class ReadingMeter:
         finally:
             self.share = None
 
-    def report(self, progress: object) -> None:
-        """Take llama.cpp's *progress* of a prompt, any JSON; a value of another form does not count."""
+    def report(self, progress: object) -> bool:
+        """Take llama.cpp's *progress* of a prompt, any JSON; a value of another form does not count.
+
+        True if more is read than before.
+        """
+        before = self._read
         match progress:
             case {"total": int(total), "processed": int(read), "cache": int(cached), "time_ms": int(ms)}:
                 self._is_reported, self._waiting_since = True, time.monotonic()
                 if self.share is not None and total > 0:
                     self.share = min(1.0, max(0.0, read / total))
                 self._learn(read - cached, ms / 1000)
+                self._read = max(self._read, read)
+        return self._read > before
 
     def _learn(self, tokens: int, seconds: float) -> None:
         if tokens >= MEASURED_TOKENS and seconds > 0:

@@ -142,7 +142,9 @@ def open_texts(
     own = None if form.writes_markers and family is None else family or family_by_name(name)
     fim = _two_fields() if own is None else _with_markers(own, name, order)
     markers = [*known_markers(), *fim.marker_ids]
-    vocabulary = ModelVocabulary(lambda text: pieces(text, markers), TextTable(), adds_space=False)
+    vocabulary = ModelVocabulary(
+        lambda text: pieces(text, markers), TextTable(), adds_space=False, is_open=True
+    )
     server = TextServer(client, name, form.dialect, fim.stops)
     context = _context(client, listed) or form.context
     try:

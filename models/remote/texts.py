@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Protocol, overload
 
 from fimlsp.models.prompts.fim_format import FimFormat
@@ -26,6 +27,7 @@ from fimlsp.models.protocols import Candidates
 from fimlsp.models.remote.errors import RefusedError, invalid_answer, log_probability
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.look_ahead import LookAhead, RemoteModel, ServerStep, ranked
+from fimlsp.models.remote.model_file import BUFFER_KEY, ESTIMATE_KEY
 from fimlsp.models.remote.reading import ReadingMeter
 
 UNREADABLE = "\ufffd"
@@ -41,6 +43,7 @@ SAMPLE = "def area(width, height):\n    return "
 GOES_ON = -2.0
 """The log-probability of an end where the server continues, if it reports no probabilities."""
 
+NO_HEADER: Mapping[str, object] = MappingProxyType({})
 CANDIDATES_TRIED = (20, 5, None)
 NOT_SUPPORTED = (400, 422, 500, 501)
 DRAWS = 3
@@ -313,9 +316,15 @@ class TextLookAhead(LookAhead):
 
 
 def remote_model(
-    server: TextServer, vocabulary: ModelVocabulary, fim: FimFormat, context: int
+    server: TextServer,
+    vocabulary: ModelVocabulary,
+    fim: FimFormat,
+    context: int,
+    header: Mapping[str, object] = NO_HEADER,
 ) -> RemoteModel:
     """The model of *server*, after a sample has shown which candidates it reports.
+
+    *header* is that of the model's file, if the server shows it.
 
     Raises:
         ServerError: the server fails.
@@ -334,6 +343,8 @@ def remote_model(
         context,
         f"{address} {server.name}",
         has_probabilities=server.candidates is not None,
+        estimate=estimate if isinstance(estimate := header.get(ESTIMATE_KEY), str) else "",
+        wants_buffer=wish if isinstance(wish := header.get(BUFFER_KEY), bool) else None,
     )
 
 

@@ -55,6 +55,11 @@ class Editor:
         self.registered.extend(registration.method for registration in params.registrations)
 
     async def initialize(self, options=None, **kwargs):
+        options = (
+            options
+            if options is not None and not isinstance(options, dict)
+            else {"learn": False, **(options or {})}
+        )
         params = types.InitializeParams(capabilities=capabilities(**kwargs), initialization_options=options)
         return await finished(self.client.initialize_session(params))
 

@@ -11,6 +11,7 @@ The answer depends on the cursor's line:
 - `# call 'f()'` suggests this text with the cursor before its last bracket.
 - `# header 'if x:'` suggests this header, which lacks a body, and to an invoked request a whole text.
 - `# rest 'abc'a` suggests the rest of the text after its typed part.
+- `# even 'a'` suggests a text that is right in one of two cases, `# held 'a'` holds it back.
 - `# without 'a'` suggests a text without the file `a`.
 - `# cells` suggests the order of the cells in each notebook.
 - `# told` suggests the grammar, workspace and limits of the request.
@@ -28,7 +29,7 @@ import signal
 import sys
 import time
 
-from fimlsp.lsp_server.messages import Complete, Completion, Rest
+from fimlsp.lsp_server.messages import Complete, Completion, Estimated, Rest
 from fimlsp.lsp_server.worker.worker import serve
 from fimlsp.models.errors import MissingExtraError, ModelError
 
@@ -160,6 +161,12 @@ class ScriptedBackend:
             is_alone = request.limits.confidence > 0
             text = ast.literal_eval(line[9:].decode()) + ("" if is_alone else " ...")
             return Completion((text,), complete=not is_alone, final=True)
+        if line.startswith((b"# even ", b"# held ")):
+            kind, said = line[2:6], ast.literal_eval(line[7:].decode())
+            log_odds = 0.0 if request.correction is None else request.correction.whole.bias
+            estimated = Estimated("scripted", said.encode(), 0.0, 0.0)
+            texts = (said,) if kind == b"even" and log_odds >= 0 else ()
+            return Completion(texts, complete=True, final=True, estimated=estimated)
         if line.startswith(b"# without "):
             name = line.decode().split("'")[1]
             return Completion(("text",), complete=True, left_out=f"{name} is left out.")

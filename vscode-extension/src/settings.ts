@@ -29,6 +29,7 @@ export const SERVER_OPTIONS = [
   "candidates",
   "minLength",
   "confidence",
+  "learn",
   "contextEscape",
   "steering",
   "relaxedContexts",

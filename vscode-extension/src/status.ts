@@ -28,6 +28,8 @@ export interface Status {
   readonly files?: string | null;
   /** True if the server reads on, so that the same request may soon have a suggestion. */
   readonly later?: boolean;
+  /** The number of places from which the estimate of the model has learnt. */
+  readonly learnt?: string | null;
 }
 
 /** The active document. */
@@ -107,7 +109,8 @@ function sentence(meaning: string, status: Status): string {
 
 /** Further facts of *status*, in sentences. */
 export function factsOf(status: Status): string[] {
-  const facts = status.model ? [`Model: ${status.model}`] : [];
+  const learnt = status.learnt ? ` (${status.learnt})` : "";
+  const facts = status.model ? [`Model: ${status.model}${learnt}`] : [];
   if (status.problem && status.problem !== status.reason) {
     facts.push(status.problem);
   }

@@ -2,16 +2,8 @@
 
 import pytest
 
-from fimlsp.datasets.shown.measures import (
-    agreeing,
-    begins_right,
-    is_exact,
-    is_wholly_right,
-    leaves_block,
-    repeats,
-    saved,
-    undefined_names,
-)
+from fimlsp.datasets.shown.measures import is_exact, leaves_block, repeats, saved, undefined_names
+from fimlsp.models.agreement import agreeing, begins_right, is_wholly_right
 
 
 @pytest.mark.parametrize(

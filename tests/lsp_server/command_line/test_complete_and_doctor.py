@@ -107,6 +107,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
             [
                 "ok     names: ",
                 "ok     model: bundled on cpu, with the prompt of fimlsp with files, the suffix first",
+                "ok     learning: ",
                 "ok     next completion: ",
                 "ok     cost: ",
                 " ms per token",

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.discovery.listing import models_on_disk
+from fimlsp.models.learnt import Learnt, add_learnt, learnt_file, learnt_folder
 
 from .. import tiny_checkpoints as c
 from ..gguf_files import QWEN, write_gguf
@@ -114,3 +115,26 @@ def test_a_name_changes_no_terminal(models_of):
     assert models_of(**{f"{CACHE}/\x1b[31mred": (QWEN, CODER)}) == []
     for arguments in ([], ["--json"]):
         assert "\x1b" not in run(*arguments)[1]
+
+
+def test_counts_are_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    add_learnt(learnt_file("key"), Learnt(places=1))
+    told = [CliRunner().invoke(models, ["forget"]) for _ in range(2)]
+    assert [result.exit_code for result in told] == [0, 0]
+    assert "is deleted" in told[0].output
+    assert "nothing was learnt" in told[1].output
+    assert not learnt_folder().exists()
+
+
+def test_counts_that_cannot_be_deleted_are_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    add_learnt(learnt_file("key"), Learnt(places=1))
+
+    def refuse(_):
+        raise PermissionError("no")
+
+    monkeypatch.setattr("shutil.rmtree", refuse)
+    result = CliRunner().invoke(models, ["forget"])
+    assert result.exit_code == 1
+    assert "Delete it by hand" in result.output

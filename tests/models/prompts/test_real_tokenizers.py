@@ -1,4 +1,7 @@
-"""Families and markers of real tokenizers, of which only the added tokens are here."""
+"""Families and markers of real tokenizers, of which only the added tokens are here.
+
+For some families no package has the tokenizer. Their tokens come from documentation, and have no numbers.
+"""
 
 import json
 from pathlib import Path
@@ -32,12 +35,18 @@ FAMILIES = {  # family, texts that look like markers to the tokenizer, and token
     "glm4_5": ("GLM", ["<|code_middle|>", "[gMASK]", "<sop>", "<|observation|>"], []),
     "codegemma": ("CodeGemma", ["<|fim_middle|>", "<|file_separator|>"], []),
     "mistral_v3": ("Codestral", ["[SUFFIX]", "[PREFIX]", "[MIDDLE]", "[/INST]"], []),
+    "granite3_3": ("StarCoder", ["<fim_middle>", "<|start_of_role|>", "<|end_of_text|>"], []),
+    "codellama": ("CodeLlama", ["▁<PRE>", "▁<MID>", "▁<EOT>"], []),
+    "seed_coder": ("Seed-Coder", ["<[fim-middle]>", "<[PAD▁TOKEN]>"], []),
+    "mellum": ("Mellum", ["<fim_prefix>", "<filename>", "<|im_end|>"], []),
 }
 
 SHARED = [  # a family that shares its markers with another one, and the name of a model
     ("glm4_5", "codegeex4-all-9b", "CodeGeeX4"),
     ("granite4", "my-own-name", "Granite 4"),
     ("qwen2_5_coder", "my-own-name", "Qwen-Coder"),
+    ("mellum", "my-own-name", "Mellum"),
+    ("granite3_3", "my-own-name", "StarCoder"),
 ]
 
 
@@ -52,7 +61,9 @@ def tokenizer_of(name) -> Tokenizer:
 
 
 def ids_of(name):
-    return {text: number for number, text, _ in REAL[name]["added"]}
+    """The numbers of the added tokens; where documentation has none, their places in the list."""
+    added = REAL[name]["added"]
+    return {text: place if number is None else number for place, (number, text, _) in enumerate(added)}
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -83,6 +94,22 @@ def test_no_text_becomes_a_marker_and_no_marker_is_text(name):
     assert not {numbers[text] for text in markers} & set(vocabulary.encode(program))
     long = program * 40
     assert vocabulary.decode(vocabulary.encode(long)) == long.encode()
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_the_declared_end_is_a_stop_of_its_family(name):
+    family, *_ = FAMILIES[name]
+    if family is not None:
+        ids = ids_of(name)
+        assert ids[REAL[name]["end"]] in find_format(ids, name).stops
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_tokens_without_numbers_are_from_documentation(name):
+    row = REAL[name]
+    has_numbers = [number is not None for number, *_ in row["added"]]
+    assert all(has_numbers) is not row["source"].startswith("from documentation")
+    assert any(has_numbers) is all(has_numbers)
 
 
 @pytest.mark.parametrize("name", REAL)

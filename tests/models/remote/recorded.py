@@ -85,12 +85,14 @@ def replayed(recording):
 
 def ask_all(address):
     """Send each kind of request that a model server gets."""
-    model = load_model(address)
+    model = load_model(address, uses_buffer=False)
     for cursor in CURSORS:
         left, right = map(str.encode, cursor.split("<|>"))
         start = ENGINE.document(left + right).middle(len(left), len(left)).start
         complete_many(model, left, right, start, DecodeSettings(tokens=8), lambda: False)
-    model = load_model(address)  # the other one may know by now that the server lists few candidates
+    model = load_model(
+        address, uses_buffer=False
+    )  # the other one may know by now that the server lists few candidates
     tokens = model.fim.arrange(model.vocabulary.encode("import os"), [])
     model.network.stop_after(tokens, ())
     model.network.more_after(tokens, ())

@@ -40,7 +40,7 @@ def middle_of(model, cursor):
 
 @pytest.mark.parametrize("server", ["vLLM"], indirect=True)
 def test_vllm_writes_what_the_model_itself_would(server):
-    model, itself = load_model(server.address), server.model
+    model, itself = load_model(server.address, uses_buffer=False), server.model
     assert (model.name, model.context) == ("bundled (vLLM)", 1024)
     for cursor in CURSORS:
         assert middle_of(model, cursor).text == middle_of(itself, cursor).text
@@ -102,7 +102,7 @@ def test_several_names_of_one_model_are_one_model(server):
 
 @pytest.mark.parametrize("server", ["Ollama"], indirect=True)
 def test_ollama_writes_what_connects_and_is_called_approximate(server):
-    model = load_model(server.address)
+    model = load_model(server.address, uses_buffer=False)
     assert model.name == "tiny:latest (Ollama, approximate: texts in place of tokens)"
     texts = [middle_of(model, cursor).text for cursor in CURSORS]
     assert texts[0] == middle_of(server.model, CURSORS[0]).text
@@ -121,7 +121,7 @@ def test_which_of_several_models_is_meant_is_written_behind_the_address(server):
 
 @pytest.mark.parametrize("server", ["vLLM"], indirect=True)
 def test_how_likely_an_end_is_that_is_not_listed_is_asked(server):
-    model = load_model(server.address)
+    model = load_model(server.address, uses_buffer=False)
     tokens = model.fim.arrange(model.vocabulary.encode("def read("), [])
     exact = server.model.network.begin(tokens).stop
     assert model.network.stop_after(tokens, ()) == pytest.approx(exact, abs=1e-5)

@@ -3,7 +3,10 @@
 import pytest
 
 from fimlsp.lexing.interruption import Interrupted
-from fimlsp.models.remote import reading
+from fimlsp.models.remote import http_client, reading
+from fimlsp.models.remote.address import Address
+from fimlsp.models.remote.errors import ServerError
+from fimlsp.models.remote.llama_server import LearnedBytes, LlamaServer
 from fimlsp.models.remote.reading import SILENT_S, ReadingMeter
 
 
@@ -50,6 +53,54 @@ def test_what_the_server_reports(report, share, per_second):
         assert meter.share == pytest.approx(share)
         assert meter.per_second == per_second
     assert meter.share is None
+
+
+def test_more_is_read_by_each_report_but_a_repeated_one():
+    meter = ReadingMeter()
+    reports = [progress(100), progress(200), progress(200), progress(50), progress("x"), progress(300)]
+    for _ in range(2):
+        with meter.measured(1000):
+            assert [meter.report(report) for report in reports] == [True, True, False, False, False, True]
+
+
+class Reporting:
+    """A client whose server reports *progress* before its only token; a renewed deadline is counted."""
+
+    def __init__(self, reports):
+        self.address, self.kind, self.renewed = Address.parse("http://127.0.0.1:1"), None, 0
+        self.reports = reports
+
+    def events(self, _path, _body):
+        yield from ({"prompt_progress": report} for report in self.reports)
+        top = [{"id": 1, "bytes": [97], "logprob": -0.5}]
+        listed = [{"id": 1, "bytes": [97], "top_logprobs": top}]
+        yield {"tokens_predicted": 1, "completion_probabilities": listed}
+
+    def renew(self):
+        self.renewed += 1
+
+
+@pytest.mark.parametrize(("read", "renewed"), [((100, 200, 300), 3), ((100, 100, 100), 1), ((), 0)])
+def test_a_server_that_reads_on_may_take_as_long_again(read, renewed):
+    client = Reporting([progress(each) for each in read])
+    server = LlamaServer(client, LearnedBytes(client.address, 4), frozenset([3]))
+    with server.meter.measured(1000):
+        assert [step.token for step in server.run([1, 2], 1)] == [1]
+    assert client.renewed == renewed
+
+
+def test_a_renewed_deadline_starts_again(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(http_client.time, "monotonic", lambda: now[0])
+    deadline = http_client.Deadline.of(lambda: False, 60.0)
+    address = Address.parse("http://127.0.0.1:1")
+    now[0] = 59.0
+    deadline.renew()
+    now[0] = 118.0
+    deadline.check(address)
+    now[0] = 120.0
+    with pytest.raises(ServerError, match="no answer in 60 s"):
+        deadline.check(address)
 
 
 def read(meter, clock, tokens, seconds, *, is_cancelled=False):

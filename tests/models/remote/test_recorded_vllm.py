@@ -21,7 +21,7 @@ RUNS = [
 def pair():
     """The model of the recorded server, and the same in this process."""
     server = replayed(RECORDING)
-    yield load_model(server.address), load_model(uses_buffer=False, dtype="float32")
+    yield load_model(server.address, uses_buffer=False), load_model(uses_buffer=False, dtype="float32")
     server.shutdown()
     server.server_close()
 

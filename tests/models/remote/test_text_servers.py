@@ -6,9 +6,10 @@ import pytest
 
 from fimlsp import python
 from fimlsp.models.completion import complete_many
+from fimlsp.models.confidence import ConfidenceEstimate
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError
-from fimlsp.models.loading import load_model
+from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.models.remote.text_completions import CompletionsDialect
 from fimlsp.models.remote.texts import TextServer, decode_id, marker_id, text_id
@@ -50,7 +51,7 @@ def middles_at(model, cursor, **settings):
     ("server", "family", "told", "context"), KINDS, ids=[kind[0] for kind in KINDS], indirect=["server"]
 )
 def test_what_it_writes_connects(server, family, told, context):
-    model = load_model(server.address, family=family)
+    model = load_model(server.address, family=family, uses_buffer=False)
     kind = "server" if server.listed["data"][0].get("owned_by") is None else model.name.split("(")[1]
     assert model.name == f"bundled ({kind.split(',')[0]}, {told})"
     assert model.context == context
@@ -107,7 +108,7 @@ def test_a_server_that_never_ends_is_stopped():
 
 @pytest.mark.parametrize("server", ["LM Studio"], indirect=True)
 def test_several_texts_are_drawn(server):
-    model = load_model(server.address, family="fimlsp")
+    model = load_model(server.address, family="fimlsp", uses_buffer=False)
     found = middles_at(model, CURSORS[1], candidates=3, tokens=12)
     assert len({middle.text for middle in found}) == len(found) >= 2
     assert [body["temperature"] > 0 for _, body in server.asked].count(True) >= 1
@@ -124,7 +125,7 @@ def test_after_a_refused_word_it_continues_from_there(server):
         chunks.append({"choices": [{"text": "", "finish_reason": "stop"}]})
         return 200, [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
 
-    model = load_model(server.address, family="fimlsp")
+    model = load_model(server.address, family="fimlsp", uses_buffer=False)
     server.posts = {"/v1/completions": complete}
     (middle,) = middles_at(model, "x = f(<|>, y=2)\n")
     assert middle.text == b"1, 3"
@@ -193,3 +194,40 @@ def test_a_service_that_lists_no_models_needs_the_name(server):
         load_model(server.address)
     load_model(f"{server.address}#fast")
     assert server.asked[-1][1]["model"] == "fast"
+
+
+MIXED = [
+    ("TabbyAPI", "fimlsp", True),
+    ("Ollama", None, True),
+    ("vLLM", None, True),
+    ("LM Studio", "fimlsp", False),
+    ("TabbyAPI", "StarCoder", False),
+]
+
+
+@pytest.mark.parametrize(("server", "family", "expected"), MIXED, indirect=["server"])
+def test_models_of_our_own_are_mixed_with_the_buffer_where_candidates_are_reported(server, family, expected):
+    model = load_model(server.address, family=family)
+    assert model.uses_buffer is expected
+    assert load_model(server.address, family=family, uses_buffer=False).uses_buffer is False
+    if expected:
+        seen = "class Basket:\n    def fill(self):\n        self.quokka_total = self.quokka_total + 1\n"
+        for rest in ("        return self.quo<|>\n", "        print(self.quokka_<|>)\n"):
+            (middle,) = middles_at(model, seen + rest)
+            assert middle.text.startswith((b"kka_total", b"total"))
+
+
+HEADERS = [(True, True), (False, False), (None, True), ("yes", True)]
+
+
+@pytest.mark.parametrize("server", ["Ollama"], indirect=True)
+@pytest.mark.parametrize(("wish", "expected"), HEADERS)
+def test_a_header_that_the_server_shows_decides(server, wish, expected, monkeypatch):
+    estimate = ConfidenceEstimate.load(BUNDLED)
+    status, (shown,) = server.posts["/api/show"](server.model, {})
+    info = json.loads(shown)
+    info["model_info"] |= {"fimlsp.acceptance": (BUNDLED / "acceptance.json").read_text(encoding="utf-8")}
+    info["model_info"] |= {} if wish is None else {"fimlsp.buffer_cache": wish}
+    monkeypatch.setitem(server.posts, "/api/show", lambda *_: (status, [json.dumps(info)]))
+    model = load_model(server.address)
+    assert (model.uses_buffer, model.acceptance) == (expected, estimate)

@@ -105,6 +105,12 @@ test("a file that was left out is named in the tooltip, for the document that it
   assert.doesNotMatch(lookOf(status, { uri: "file:///c.py" }).tooltip, /left out/);
 });
 
+test("the tooltip says how many places the estimate has learnt from", () => {
+  const status: Status = { state: "idle", model: "bundled", learnt: "learnt from 212 places" };
+  assert.match(lookOf(status).tooltip, /^Model: bundled \(learnt from 212 places\)$/m);
+  assert.match(lookOf({ ...status, learnt: null }).tooltip, /^Model: bundled$/m);
+});
+
 test("every state of the server has a look, and the notification its name", () => {
   const source = readFileSync("../lsp_server/session/status.py", "utf8");
   const states = /^State = Literal\[(.*)\]$/m.exec(source)?.[1]?.match(/\w+/g) ?? [];

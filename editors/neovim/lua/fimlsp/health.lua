@@ -50,7 +50,8 @@ local function check_client()
   end
   vim.health.ok(('the server is running; %s'):format(status.sentence()))
   if status.latest.model then
-    vim.health.info('model: ' .. status.latest.model)
+    local learnt = status.latest.learnt and (' (%s)'):format(status.latest.learnt) or ''
+    vim.health.info('model: ' .. status.latest.model .. learnt)
   end
   if status.latest.problem then
     local advice = status.latest.missing and { ':Fimlsp install ' .. status.latest.missing } or nil

@@ -12,6 +12,7 @@ local M = {}
 ---@field problem? string The problem with the configured model, while another one is used.
 ---@field missing? string The extra that the configured model needs, if it is not installed.
 ---@field files? string A sentence about the files of the workspace that were left out of it, if any were.
+---@field learnt? string The number of places from which the estimate of the model has learnt.
 ---@field names? string The reason that the last completion was made without the names in scope, if so.
 
 local SIGNS = { loading = '…', idle = '✓', thinking = '…', suggestion = '✦', none = '⊘', stopped = '✗', missing = '✗' }
