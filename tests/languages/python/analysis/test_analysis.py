@@ -163,6 +163,20 @@ def test_the_answer_comes_later_and_serves_the_whole_line_and_the_next(analysis)
     assert analysis.known("shop", elsewhere) == KnownNames()
 
 
+def test_the_names_of_the_line_before_are_those_of_an_older_text(analysis, monkeypatch):
+    first, following = cursor(SHOP), cursor(SHOP.replace("<|>", "pass\n        <|>"))
+    analysis.look("shop", first)
+    assert until(lambda: analysis.known("shop", first).is_surely_visible(b"order"))
+    with monkeypatch.context() as patch:
+        patch.setattr(analysis, "_due", lambda *_: ())
+        analysis.look("shop", following)
+    known = analysis.known("shop", following)
+    assert b"order" in known.visible
+    assert not known.is_surely_visible(b"order")
+    analysis.look("shop", following)
+    assert until(lambda: analysis.known("shop", following).is_surely_visible(b"order"))
+
+
 def test_who_asks_is_calls_once_when_nothing_is_looked_up_any_more(analysis):
     calls = SimpleQueue()
     at = cursor(SHOP)
