@@ -1,8 +1,8 @@
 """Finds names in a suggestion that occur nowhere else, by the pieces of its code.
 
-The symbol table decides about a file that Python can compile. In all others, such as one that is broken
-elsewhere, and in one that may have any name, a name that occurs nowhere in the file is hardly ever right.
-Often it is one that was given up a moment ago, and that an earlier edit still has.
+The symbol table decides about a file that Python can compile. In a broken file, and in one that may have any
+name, a name that occurs nowhere is hardly ever right. Often it was given up a moment ago, and an earlier edit
+still has it.
 """
 
 from __future__ import annotations

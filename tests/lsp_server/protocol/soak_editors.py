@@ -215,6 +215,7 @@ class Editor:
                 kind = "by hand" if asked.by_hand else "while typing"
                 sides = asked.left[-90:], item["insertText"], asked.right[:60]
                 self.faults.append((fault, kind, *sides, asked.name, self.uri.rpartition("/")[2]))
+                print(self.faults[-1], flush=True)
             else:
                 self.seen["suggestions"] += 1
                 self.seen["suggestions with the newest name"] += bool(asked.names_in(item))
