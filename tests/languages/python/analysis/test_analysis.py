@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -278,6 +279,41 @@ def test_a_look_up_that_took_too_long_is_made_again_soon(analysis, monkeypatch):
         return analysis.known("shop", at).visible is not None
 
     assert until(is_known)
+
+
+BOUNDED = """
+import sys, time
+sys.path = [p for p in sys.path if p]
+from fimlsp.languages.python.analysis import jedi_names, process
+process.QUESTION_S, process._lower_priority = SECONDS, lambda: None
+find_names = jedi_names.find_names
+def find(question, limited):
+    DELAY
+    yield from find_names(question, limited)
+jedi_names.find_names = find
+process.serve()
+"""
+
+
+def after(delay, seconds):
+    return ((sys.executable, "-c", BOUNDED.replace("DELAY", delay).replace("SECONDS", str(seconds))),)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="this system does not limit processor time")
+@pytest.mark.parametrize("analysis", [after("time.sleep(4)", 3)], indirect=True)
+def test_a_process_that_waits_for_a_busy_machine_goes_on(analysis):
+    at = cursor(SHOP)
+    analysis.look("shop", at)
+    analysis.wait("shop", WAIT_S)
+    assert b"order" in analysis.known("shop", at).visible
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="this system does not limit processor time")
+@pytest.mark.parametrize("analysis", [after("while True: pass", 1)], indirect=True)
+def test_a_process_that_uses_too_much_processor_time_ends(analysis):
+    at = cursor(SHOP)
+    analysis.look("shop", at)
+    assert until(lambda: analysis.problem("shop", at) == client.ENDED)
 
 
 def test_large_files_are_left_alone(analysis):
