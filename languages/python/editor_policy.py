@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
@@ -54,9 +55,15 @@ class PythonPolicy(EditorPolicy):
         """As in `EditorPolicy`."""
         return stops_idly(left, text, right, whole)
 
-    def first_unknown_name(self, left: bytes, text: bytes, right: bytes) -> int | None:
+    def first_unknown_name(
+        self,
+        left: bytes,
+        text: bytes,
+        right: bytes,
+        is_visible: Callable[[bytes], bool] = lambda _: False,
+    ) -> int | None:
         """As in `EditorPolicy`."""
-        return first_unknown_name(left, text, right)
+        return first_unknown_name(left, text, right, is_visible)
 
 
 PYTHON_POLICY = PythonPolicy(

@@ -55,14 +55,15 @@ def to_completion(
     policy: EditorPolicy,
     *,
     deleted: Sequence[bytes] = (),
+    preference: NamePreference | None = None,
     types: TypesAtCursor | None = None,
     body: bytes = b"",
 ) -> Completion:
     """The completion with the middles *written* under the constraint *start*; there is at least one.
 
-    *policy* is that of the language. A text that cannot join the line after the cursor is left out. Texts
-    with other faults, also by *types*, and those that bring *deleted* ones back, come last. With a *body*,
-    the one text is a header that connects with it.
+    *policy* is that of the language, *preference* has the names that were looked up. A text that cannot join
+    the line after the cursor is left out. Texts with other faults, also by *types*, and those that bring
+    *deleted* ones back, come last. With a *body*, the one text is a header that connects with it.
     """
     whole = [middle for middle in written if middle.complete and middle.stop_reason != "cancelled"]
     nonblank = [middle.text for middle in whole if middle.text.strip()]
@@ -70,7 +71,7 @@ def to_completion(
     texts = [without_repetition(left, text, right, start, policy) for text in joined]
     joining = [text for text in texts if text and policy.first_joining_fault(left, text, right) != 0]
     formed = [in_document_form(left, text, right, start, body) for text in joining]
-    kept = _flawless_first(left, formed, right, policy, deleted, types)
+    kept = _flawless_first(left, formed, right, policy, deleted, _looked_up(preference), types)
     reason = None
     if not whole:
         reason = f"no connecting text was found ({written[0].stop_reason})"
@@ -96,6 +97,7 @@ def _flawless_first(
     right: bytes,
     policy: EditorPolicy,
     deleted: Sequence[bytes],
+    is_visible: Callable[[bytes], bool],
     types: TypesAtCursor | None,
 ) -> tuple[str, ...]:
     """The distinct *texts* in their order; those with a fault by *policy* or *types*, or *deleted*, last."""
@@ -104,11 +106,18 @@ def _flawless_first(
         ends = [None] * len(different) if types is None else types.fault_ends(different)
         faulty = {text for text, end in zip(different, ends, strict=True) if end is not None}
         faulty.update(text for text in different if brings_back(text, deleted))
-        different.sort(key=lambda text: (text in faulty) + _is_flawed(left, text, right, policy))
+        different.sort(key=lambda text: (text in faulty) + _is_flawed(left, text, right, policy, is_visible))
     return tuple(text.decode() for text in different)
 
 
-def _is_flawed(left: bytes, text: bytes, right: bytes, policy: EditorPolicy) -> bool:
+def _looked_up(preference: NamePreference | None) -> Callable[[bytes], bool]:
+    """A function that returns True for the names that *preference* surely knows."""
+    return (lambda _: False) if preference is None else preference.is_surely_visible
+
+
+def _is_flawed(
+    left: bytes, text: bytes, right: bytes, policy: EditorPolicy, is_visible: Callable[[bytes], bool]
+) -> bool:
     """True if *text* has a fault by *policy* or an unbound name, or connects in an odd way.
 
     Such ways are white space at the end, and a comment alone after code. Another is a line end outside of
@@ -118,8 +127,9 @@ def _is_flawed(left: bytes, text: bytes, right: bytes, policy: EditorPolicy) -> 
     is_open = any(head.count(opening) > head.count(closing) for opening, closing in _BRACKETS)
     is_odd = text != text.rstrip() or (bool(head) and policy.is_comment(text))
     breaks_line = bool(head and tail) and not is_open and b"\n" in text
-    is_faulty = policy.first_issue(left, text, right) is not None
-    return is_odd or breaks_line or is_faulty or policy.first_unknown_name(left, text, right) is not None
+    if is_odd or breaks_line or policy.first_issue(left, text, right) is not None:
+        return True
+    return policy.first_unknown_name(left, text, right, is_visible) is not None
 
 
 class Confident(NamedTuple):
@@ -188,7 +198,7 @@ def confident_part(
         return issue is not None or brings_back(beginning.inserted, deleted)
 
     def first_unknown(beginning: Beginning) -> int | None:
-        return policy.first_unknown_name(left, beginning.connecting, right)
+        return policy.first_unknown_name(left, beginning.connecting, right, _looked_up(preference))
 
     def last_sound(beginning: Beginning) -> int | None:
         unknown = first_unknown(beginning)

@@ -218,6 +218,7 @@ class Job:
             self.start,
             self.policy,
             deleted=deleted,
+            preference=self.preference,
             types=self.types,
             body=body,
         )

@@ -7,7 +7,7 @@ and the form of a file's name in a prompt.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from re import Pattern
 from typing import Protocol
@@ -124,9 +124,18 @@ class EditorPolicy:
         del left, text, right, whole
         return False
 
-    def first_unknown_name(self, left: bytes, text: bytes, right: bytes) -> int | None:
-        """The offset of the first unbound name in *text*; None if there is none, or it is not known."""
-        del left, text, right
+    def first_unknown_name(
+        self,
+        left: bytes,
+        text: bytes,
+        right: bytes,
+        is_visible: Callable[[bytes], bool] = lambda _: False,
+    ) -> int | None:
+        """The offset of the first unbound name in *text*; None if there is none, or it is not known.
+
+        *is_visible* returns True for a name that was looked up and can be used, such as one of another file.
+        """
+        del left, text, right, is_visible
         return None
 
 

@@ -2,7 +2,7 @@
 
 No call waits, except `Analysis.wait`. A thread keeps the process and sends one question at a time, the newest
 first. The names of a line remain known while only that line changes. A new line of the same block starts with
-the names of the one before it.
+the names of the one before it, which are those of an older text.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ class Analysis:
         line = self._lines.get(cursor.line_key)
         if line is None:
             is_same_block = before is not None and before.block == cursor.block
-            line = _Line(before.line.names if before is not None and is_same_block else KnownNames())
+            known = before.line.names if before is not None and is_same_block else KnownNames()
+            line = _Line(replace(known, is_older=known.visible is not None))
             self._lines[cursor.line_key] = line
             while len(self._lines) > LINES_MAX:
                 self._lines.popitem(last=False)
@@ -231,7 +232,7 @@ def with_finding(names: KnownNames, finding: Finding) -> KnownNames:
     more, functions = NameSet(finding.names), {**names.functions, name: frozenset(finding.functions)}
     match kind:
         case "visible":
-            return replace(names, visible=more, functions=functions)
+            return replace(names, visible=more, functions=functions, is_older=False)
         case "attributes":
             return replace(names, attributes={**names.attributes, name: more}, functions=functions)
         case "keywords":

@@ -148,16 +148,20 @@ class CodeState:
         state, offset = self, 0
         while offset < len(code):
             if state.quote:
-                end = _STRING_END[state.quote].match(code, offset)
+                end = state.string_end(code, offset)
                 if end is None:
                     return state
-                state = replace(state, quote=b"")
-                offset = end.end() - code.startswith(b"\n", end.end() - 1)
+                state, offset = replace(state, quote=b""), end
             else:
                 piece = first_piece(code, offset)
                 state = state.after(piece)
                 offset += len(piece)
         return state
+
+    def string_end(self, code: bytes, offset: int) -> int | None:
+        """The end in *code* of the string or comment around *offset*; None if it goes on. O(len(code))."""
+        end = _STRING_END[self.quote].match(code, offset)
+        return None if end is None else end.end() - code.startswith(b"\n", end.end() - 1)
 
     def after(self, piece: bytes) -> CodeState:
         """The state after one more piece; only for a state in code."""

@@ -56,6 +56,7 @@ class KnownNames:
         keywords: the names of arguments of functions, by the names with dots of these.
         imports: the names of modules, by the text after `from`.
         functions: attributes that are functions, by their owners; visible functions by the empty name.
+        is_older: True if the visible names are those of an older text.
     """
 
     visible: NameSet | None = None
@@ -63,6 +64,11 @@ class KnownNames:
     keywords: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)
     imports: Mapping[bytes, NameSet] = field(default_factory=dict, hash=False)
     functions: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict, hash=False)
+    is_older: bool = False
+
+    def is_surely_visible(self, name: bytes) -> bool:
+        """True if *name* was looked up in the newest text, and can be used."""
+        return self.visible is not None and not self.is_older and name in self.visible
 
     def has_function(self, chain: bytes) -> bool:
         """True if *chain*, a name or names with dots, is known to be a function."""

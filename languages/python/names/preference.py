@@ -90,6 +90,10 @@ class NamePreference:
         state = self._state(text)
         return bool(state.word) and not state.quote and self._uncalled(state.ended(), b"\n") >= UNKNOWN_NAME
 
+    def is_surely_visible(self, name: bytes) -> bool:
+        """True if *name* was looked up in the newest text, and can be used at the cursor."""
+        return self._known().is_surely_visible(name)
+
     def _state(self, text: bytes) -> CodeState:
         state = self._states.get(text)
         if state is None:

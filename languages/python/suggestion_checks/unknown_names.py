@@ -1,15 +1,16 @@
 """Finds names in a suggestion that nothing binds where it would stand, by Python's own symbol table.
 
 The table holds for every scope the names that it binds, and those that it reads from globals and builtins.
-A file with `from x import *`, `exec` or `globals()` may have any name. There only `self` and `cls` can be
-unknown, which nobody binds in such a way. A file that does not parse has no unknown names.
+A file with `from x import *`, `exec` or `globals()` may have any name, and one that does not parse or is
+large has no such table. There a name is unknown that occurs nowhere in the file and was not looked up
+(`new_names.py`). With a table, so are `self` and `cls`, which no import binds.
 """
 
 from __future__ import annotations
 
 import re
 import symtable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from keyword import iskeyword
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
@@ -21,6 +22,7 @@ from fimlsp.languages.python.names.symbol_tables import (
     scopes_of,
     symbols_of,
 )
+from fimlsp.languages.python.suggestion_checks.new_names import new_names
 
 FAR = 4_000
 """Bytes after the cursor within which the comprehensions around it are read."""
@@ -41,23 +43,35 @@ _BINDS_WITHIN = re.compile(rb"\b(?:for|lambda)\b")
 _OWN_TARGET = re.compile(rb"^[\w\x80-\xff, \t]+=(?!=)")
 
 
-def first_unknown_name(left: bytes, text: bytes, right: bytes) -> int | None:
+def first_unknown_name(
+    left: bytes, text: bytes, right: bytes, is_visible: Callable[[bytes], bool] = lambda _: False
+) -> int | None:
     """The offset of the first name in *text*, between *left* and *right*, that nothing binds.
 
     None if all are bound, or if it is unclear. A name that a function binds only after the cursor is unknown.
+    *is_visible* returns True for a name that was looked up, such as one of a star import.
     """
-    if len(left) + len(text) + len(right) > MOST_BYTES:
-        return None
     offsets = {name: offset for offset, name in reversed([*_names(left, text)])}
-    whole = left + text + right
-    if offsets and leaves_open(whole):
-        offsets = {name: offset for name, offset in offsets.items() if name in _ONLY_PARAMETERS}
-    module = symbols_of(_FUTURE.sub(b"pass", whole, count=1)) if offsets else None
-    if module is None:
+    if not offsets:
         return None
+    whole = left + text + right
+    is_small = len(whole) <= MOST_BYTES
+    if is_open := is_small and leaves_open(whole):
+        offsets = {name: offset for name, offset in offsets.items() if name in _ONLY_PARAMETERS}
+    module = symbols_of(_FUTURE.sub(b"pass", whole, count=1)) if is_small and offsets else None
+    found = [] if module is None else [*_unbound(module, offsets, left, text, right)]
+    if is_open or module is None:
+        found += [offset for offset, name in new_names(left, text, right) if not is_visible(name)]
+    return min(found, default=None)
+
+
+def _unbound(
+    module: symtable.SymbolTable, offsets: Mapping[str, int], left: bytes, text: bytes, right: bytes
+) -> Iterator[int]:
+    """The offsets of those names of *offsets* that nothing binds in *module*."""
     scopes, used = [*scopes_of(module)], set(offsets)
     unknown = _unbound_globals(scopes, used) | _unbound_variables(module, used, left, text, right)
-    return min((offsets[name] for name in unknown), default=None)
+    return (offsets[name] for name in unknown)
 
 
 def _names(left: bytes, text: bytes) -> Iterator[tuple[int, str]]:

@@ -1,16 +1,13 @@
 """Ways out of the containment: each is tried by a program, and none succeeds.
 
-They are those of earlier findings, and those that are known for seccomp and Landlock: calls that neither
-mediates, descriptors, other architectures, forged verdicts.
+The first are those of a table that programs and workers have in common. Calls by number, other architectures
+and forged verdicts follow.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import signal
-import socket
-import subprocess
 import sys
 
 import pytest
@@ -19,6 +16,7 @@ from fimlsp.datasets.programs.sandbox import Limits, Trial, missing_layers, run_
 from fimlsp.processes.system_calls import ARCHITECTURES, NUMBERS, program_of
 
 from ...processes.filters import verdict
+from ...processes.ways_out import PRELUDE, WAYS, things_of_the_user
 
 MISSING = missing_layers() if sys.platform == "linux" else ("Linux",)
 pytestmark = pytest.mark.skipif(
@@ -64,122 +62,28 @@ REFUSED_CALLS = {
 }
 """Numbers on x86-64 and ARM64."""
 
-PRELUDE = """
-import ctypes, errno, os
-libc = ctypes.CDLL(None, use_errno=True)
-
-def call(name, *arguments):
-    result = getattr(libc, name)(*arguments)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), "refused")
-    return result
-
-def outcome(attempt):
-    try:
-        return f"went through: {attempt()}"
-    except OSError as error:
-        return errno.errorcode[error.errno]
-
-"""
-
-REFUSED = ("EACCES",)
-NOT_IN_VIEW = ("ENOENT", "EACCES", "EROFS")
-READ_ONLY = ("EACCES", "EROFS")
-
-WAYS = [
-    ("read a file of the user", "open({file!r}).read()", NOT_IN_VIEW),
-    ("write a file of the user", "open({file!r}, 'a').write('x')", NOT_IN_VIEW),
-    ("create a file beside it", "open({file!r} + '2', 'w')", NOT_IN_VIEW),
-    ("remove a file of the user", "os.remove({file!r})", NOT_IN_VIEW),
-    ("move a file of the user", "os.rename({file!r}, 'a')", NOT_IN_VIEW),
-    ("truncate a file of the user", "os.truncate({file!r}, 0)", NOT_IN_VIEW),
-    ("look at a file of the user", "os.stat({file!r})", NOT_IN_VIEW),
-    ("change the mode of a file", "os.chmod({file!r}, 0o777)", REFUSED),
-    ("change the owner of a file", "os.chown({file!r}, 1, 1)", REFUSED),
-    ("change the times of a file", "os.utime({file!r})", REFUSED),
-    ("set an attribute of a file", "os.setxattr({file!r}, 'user.a', b'')", REFUSED),
-    ("climb out of the folder", "open('../../../../../../' + {file!r}).read()", NOT_IN_VIEW),
-    ("climb out by a descriptor", "os.open({file!r}[1:], 0, dir_fd=os.open('.', os.O_PATH))", NOT_IN_VIEW),
-    ("list the root", "os.listdir('/')", REFUSED),
-    ("list the home", "os.listdir({home!r})", NOT_IN_VIEW),
-    ("read the passwords", "open('/etc/passwd').read()", NOT_IN_VIEW),
-    ("write into the library", "open(os.__file__, 'a')", READ_ONLY),
-    ("write beside the library", "open(os.path.dirname(os.__file__) + '/a.py', 'w')", READ_ONLY),
-    ("replace the library", "os.rename(os.__file__, os.__file__ + '2')", READ_ONLY),
-    ("make a pipe with a name", "os.mkfifo('a')", REFUSED),
-    ("make a device", "os.mknod('a', 0o20666, os.makedev(1, 3))", REFUSED),
-    ("make a link", "os.symlink({file!r}, 'a')", REFUSED),
-    ("make a hard link", "os.link(os.__file__, 'a')", REFUSED),
-    ("read the processes", "os.listdir('/proc')", NOT_IN_VIEW),
-    ("read the memory of the parent", "open('/proc/%d/mem' % os.getppid(), 'rb')", NOT_IN_VIEW),
-    ("read the environment of the parent", "open('/proc/%d/environ' % {pid}, 'rb').read()", NOT_IN_VIEW),
-    ("read its own memory", "open('/proc/self/mem', 'rb')", NOT_IN_VIEW),
-    ("open a descriptor again", "open('/proc/self/fd/2')", NOT_IN_VIEW),
-    ("use a terminal", "open('/dev/tty', 'w')", NOT_IN_VIEW),
-    ("use shared memory", "open('/dev/shm/a', 'w')", NOT_IN_VIEW),
-    ("write to a device for reading", "open('/dev/mem', 'r+b')", NOT_IN_VIEW),
-    ("start a process", "os.fork()", REFUSED),
-    ("start a process without a copy", "call('vfork')", REFUSED),
-    ("start a shell", "os.execv('/bin/sh', ['sh'])", REFUSED),
-    ("spawn a shell", "os.posix_spawn('/bin/sh', ['sh'], {{}})", REFUSED),
-    ("start Python again", "os.execv('/proc/self/exe', ['python'])", REFUSED),
-    ("clone into a namespace", "call('syscall', {clone}, 0x10010000, 0, 0, 0, 0)", REFUSED),
-    ("clone a process", "call('syscall', {clone}, 17, 0, 0, 0, 0)", REFUSED),
-    ("clone by the newer call", "call('syscall', 435, None, 0)", ("ENOSYS",)),
-    ("end the user's process", "os.kill({pid}, 9)", REFUSED),
-    ("end its parent", "os.kill(os.getppid(), 9)", REFUSED),
-    ("end everything", "os.kill(-1, 9)", REFUSED),
-    ("end a thread of others", "call('syscall', {tgkill}, {pid}, {pid}, 9)", REFUSED),
-    ("have a descriptor signal others", "call('fcntl', 2, 8, {pid})", REFUSED),
-    ("choose the signal of a descriptor", "call('fcntl', 2, 10, 9)", REFUSED),
-    ("watch a folder by signals", "call('fcntl', os.open('.', 0), 1026, 1)", REFUSED),
-    ("limit the parent", "call('prlimit', {pid}, 0, (ctypes.c_uint64 * 2)(1, 1), None)", REFUSED),
-    ("type into the terminal", "call('ioctl', 0, 0x5412, ctypes.c_char_p(b'x'))", REFUSED),
-    ("connect to a port", "__import__('socket').create_connection(('127.0.0.1', {port}))", REFUSED),
-    ("send a datagram", "__import__('socket').socket(2, 2)", REFUSED),
-    ("resolve a name", "__import__('_socket').socket(16, 3, 0)", REFUSED),
-    ("connect to a local socket", "__import__('socket').socket(1, 1)", REFUSED),
-    ("open a raw socket", "__import__('socket').socket(17, 3)", REFUSED),
-]
-
 
 @pytest.fixture(scope="module")
 def users(tmp_path_factory):
     """Things of the user: a file, a process, a port."""
-    file = tmp_path_factory.mktemp("user") / "own.txt"
-    file.write_text("own", encoding="utf-8")
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            column = ARCHITECTURES[platform.machine()][0]
-            yield {
-                "file": str(file),
-                "home": os.path.expanduser("~"),  # noqa: PTH111 - a text
-                "pid": process.pid,
-                "port": server.getsockname()[1],
-                "clone": (56, 220)[column],
-                "tgkill": (234, 131)[column],
-            }
-            server.settimeout(0)
-            with pytest.raises(BlockingIOError):
-                server.accept()
-        assert process.poll() is None
-        process.communicate(b"\n")
-    assert process.returncode == 0
-    assert [path.name for path in file.parent.iterdir()] == [file.name]
-    assert (file.read_text(encoding="utf-8"), file.stat().st_mode & 0o777) == ("own", 0o644)
+    with things_of_the_user(tmp_path_factory.mktemp("user"), new="a") as users:
+        yield users
 
 
-@pytest.mark.parametrize(("way", "attempt", "expected"), WAYS, ids=[way for way, _, _ in WAYS])
-def test_a_way_out(way, attempt, expected, users):
+OF_PROGRAMS = [way for way in WAYS if way.program is not None]
+
+
+@pytest.mark.parametrize("way", OF_PROGRAMS, ids=[way.name for way in OF_PROGRAMS])
+def test_a_way_out(way, users):
     program = f"""{PRELUDE}
 def attempt():
-    return {attempt.format(**users)}
+    return {way.attempt.format(**users)}
 
 def run():
     return outcome(attempt)
 """
-    ran = run_python(Trial(program, f"got = run()\nassert got in {expected!r}, got"), LIMITS)
-    assert (ran.outcome, ran.reason) == ("passed", ""), way
+    ran = run_python(Trial(program, f"got = run()\nassert got in {way.program!r}, got"), LIMITS)
+    assert (ran.outcome, ran.reason) == ("passed", "")
 
 
 def test_calls_that_are_not_permitted():

@@ -1,7 +1,9 @@
 """Editors at work in a project: each writes lines of its file again, and judges every answer.
 
-A line loses its end, which is then typed, so that each text connects. The last function of the file gets new
-names all the time. A suggestion with a name that is no longer there was made for an older text.
+A line loses its end, which is then typed. Texts connect with the file, or with its nearest valid reading,
+which the engine names and Python's own parser takes. The last function of the file gets new names all the
+time. A suggestion with a name that is no longer there is wrong. By hand, though, a text with such a name may
+come after all others, or alone.
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ import struct
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
+
+from fimlsp.languages.python import python
+from fimlsp.quotient.engine import Engine
 
 from ..wire import did_change, did_open, inline, message
 
@@ -23,6 +29,9 @@ EDITS_BEFORE_REOPENING = 150
 KEY_S = 0.1, 0.4
 TOGETHER = 0.3
 """The share of keys for which the editor does not wait for the answer."""
+
+BY_HAND, WHILE_TYPING = 1, 2
+"""The kinds of requests of the protocol."""
 
 RENAMED = 0.4
 """The share of steps that give the last function a new name."""
@@ -42,6 +51,12 @@ NAMES = [f"{colour}_{thing}" for thing, colour in itertools.product(THINGS, COLO
 _NAME = re.compile(r"[a-z]+_[a-z]+")
 
 
+@cache
+def engine():
+    """The engine, for the repairs of files that are broken elsewhere."""
+    return Engine(python())
+
+
 def is_valid(text):
     """True if Python's own parser takes *text*."""
     with warnings.catch_warnings():
@@ -57,7 +72,8 @@ def is_valid(text):
 class Asked:
     """A request: the text on both sides of its position, and the *name* in the last function.
 
-    *rest* is the end of the line that is still to be typed, such as the end of an open string.
+    *rest* is the end of the line that is still to be typed, such as the end of an open string. *by_hand* is
+    the user's request, which may get any text that connects.
     """
 
     left: str
@@ -66,18 +82,36 @@ class Asked:
     line: int
     character: int
     name: str
+    by_hand: bool
 
-    def judge(self, item):
-        """What is wrong with a suggestion; None if nothing is."""
+    def judge(self, item, is_alone=False):
+        """What is wrong with a suggestion, which is the only one or not; None if nothing is."""
         here = {"line": self.line, "character": self.character}
         if item["range"] != {"start": here, "end": here}:
             return "stands elsewhere"
-        if any(name != self.name for name in self.names_in(item)):
+        if self.is_older(item) and not (self.by_hand and is_alone):
             return "has a name of an older text"
-        written = self.left + item["insertText"]
+        return None if self.connects(item["insertText"]) else "does not connect"
+
+    def is_older(self, item):
+        """True if a suggestion has a name that the last function no longer has."""
+        return any(name != self.name for name in self.names_in(item))
+
+    def connects(self, text):
+        """True if *text* makes a valid file, perhaps with a body, the rest of the line or the engine's repairs."""
+        written = self.left + text
         is_header = written.endswith(":") and is_valid(written + " ..." + self.right)
-        connects = is_header or is_valid(written + self.right) or is_valid(written + self.rest + self.right)
-        return None if connects else "does not connect"
+        if is_header or is_valid(written + self.right) or is_valid(written + self.rest + self.right):
+            return True
+        left, right = self.left.encode(), self.right.encode()
+        mends = engine().document(left + right).middle(len(left), len(left)).relaxed
+        for mend in reversed(mends):
+            if mend.start >= len(left):
+                start, end = mend.start - len(left), mend.end - len(left)
+                right = right[:start] + mend.replacement + right[end:]
+            else:
+                left = left[: mend.start] + mend.replacement + left[mend.end :]
+        return bool(mends) and is_valid((left + text.encode() + right).decode())
 
     def names_in(self, item):
         """The names of last functions that a suggestion completes or has."""
@@ -120,7 +154,8 @@ class Editor:
         request = f"{self.uri} {next(self.ids)}"
         left = "\n".join([*lines[:line], lines[line][:column]])
         right = "\n".join(["", *lines[line + 1 :]])
-        self.asked[request] = Asked(left, lines[line][column:], right, line, column, self.name)
+        rest, by_hand = lines[line][column:], kind == BY_HAND
+        self.asked[request] = Asked(left, rest, right, line, column, self.name, by_hand)
         self.wire.send(inline(request, self.uri, line, column, kind=kind))
         return request
 
@@ -160,7 +195,7 @@ class Editor:
 
     async def key(self, lines, line, column):
         """Ask at a column of a line, and type its next character."""
-        request = self.ask(lines, line, column, kind=self.rng.choice([1, 2, 2]))
+        request = self.ask(lines, line, column, kind=self.rng.choice([BY_HAND, WHILE_TYPING, WHILE_TYPING]))
         if self.rng.random() > TOGETHER:
             self.take(request, await self.wire.answer(request))
         await asyncio.sleep(self.rng.uniform(*KEY_S))
@@ -175,11 +210,13 @@ class Editor:
         self.seen["errors"] += "error" in answer
         self.seen["answers with text"] += bool(items)
         for item in items:
-            fault = asked.judge(item)
+            fault = asked.judge(item, is_alone=len(items) == 1)
+            self.seen["older names by hand"] += fault is None and asked.is_older(item)
             if fault is not None:
-                self.faults.append(
-                    (fault, asked.left[-90:], item["insertText"], asked.right[:60], asked.name)
-                )
+                kind = "by hand" if asked.by_hand else "while typing"
+                sides = asked.left[-90:], item["insertText"], asked.right[:60]
+                self.faults.append((fault, kind, *sides, asked.name, self.uri.rpartition("/")[2]))
+                print(self.faults[-1], flush=True)
             else:
                 self.seen["suggestions"] += 1
                 self.seen["suggestions with the newest name"] += bool(asked.names_in(item))

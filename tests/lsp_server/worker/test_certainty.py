@@ -10,6 +10,9 @@ import pytest
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+from fimlsp.languages.python.names.code_state import state_at_end
+from fimlsp.languages.python.names.known_names import KnownNames, NameSet
+from fimlsp.languages.python.names.preference import NamePreference
 from fimlsp.lsp_server.messages import Limits
 from fimlsp.lsp_server.worker.answers import confident_part, within_limits
 from fimlsp.models.confidence import ConfidenceEstimate, Level, Regression, Weight
@@ -50,7 +53,7 @@ SURE = [
         "total + price",
     ),
     ("total = 1\nx = <|>\n", middle(*TOTAL), "total"),
-    ("from shop import *\nx = <|>\n", middle(*TOTAL), "total + price"),
+    ("from shop import *\nx = <|>\ntotal\n", middle(*TOTAL), "total"),
     ("def f(total):\n    pass\nx = <|>\n", middle(*TOTAL), None),
     ("total = 1\n<|>\n", middle(("total = 1", -0.1)), None),
     ("total = 1\n<|>\n", middle(("total = 2", -0.1), ("\ntotal = 1", -0.1)), "total = 2"),
@@ -69,6 +72,29 @@ SURE = [
 def test_what_is_sure_is_shown(marked, written, shown):
     left, right, start = split(marked)
     sure = confident_part([written], left, right, start, ESTIMATE, Limits(confidence=0.5), PYTHON_POLICY).part
+    assert (sure and sure.inserted.decode()) == shown
+
+
+LOOKED_UP = [
+    (KnownNames(), None),
+    (KnownNames(NameSet([b"order"])), None),
+    (KnownNames(NameSet([b"total"])), "total"),
+    (KnownNames(NameSet([b"total", b"price"])), "total + price"),
+    (KnownNames(NameSet([b"total", b"price"]), is_older=True), None),
+]
+
+
+@pytest.mark.parametrize(("known", "shown"), LOOKED_UP)
+@pytest.mark.parametrize(
+    "marked", ["from shop import *\nx = <|>\n", "x = <|>\ny = ((\n", "x = <|>\n" + "#\n" * 100_000]
+)
+def test_names_that_occur_nowhere_are_shown_once_they_are_looked_up(marked, known, shown):
+    left, right, start = split(marked)
+    preference = NamePreference(left, right, state_at_end(left), lambda: known)
+    limits = Limits(confidence=0.5)
+    sure = confident_part(
+        [middle(*TOTAL)], left, right, start, ESTIMATE, limits, PYTHON_POLICY, preference=preference
+    ).part
     assert (sure and sure.inserted.decode()) == shown
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -163,6 +164,20 @@ def test_the_answer_comes_later_and_serves_the_whole_line_and_the_next(analysis)
     assert analysis.known("shop", elsewhere) == KnownNames()
 
 
+def test_the_names_of_the_line_before_are_those_of_an_older_text(analysis, monkeypatch):
+    first, following = cursor(SHOP), cursor(SHOP.replace("<|>", "pass\n        <|>"))
+    analysis.look("shop", first)
+    assert until(lambda: analysis.known("shop", first).is_surely_visible(b"order"))
+    with monkeypatch.context() as patch:
+        patch.setattr(analysis, "_due", lambda *_: ())
+        analysis.look("shop", following)
+    known = analysis.known("shop", following)
+    assert b"order" in known.visible
+    assert not known.is_surely_visible(b"order")
+    analysis.look("shop", following)
+    assert until(lambda: analysis.known("shop", following).is_surely_visible(b"order"))
+
+
 def test_who_asks_is_calls_once_when_nothing_is_looked_up_any_more(analysis):
     calls = SimpleQueue()
     at = cursor(SHOP)
@@ -264,6 +279,41 @@ def test_a_look_up_that_took_too_long_is_made_again_soon(analysis, monkeypatch):
         return analysis.known("shop", at).visible is not None
 
     assert until(is_known)
+
+
+BOUNDED = """
+import sys, time
+sys.path = [p for p in sys.path if p]
+from fimlsp.languages.python.analysis import jedi_names, process
+process.QUESTION_S, process._lower_priority = SECONDS, lambda: None
+find_names = jedi_names.find_names
+def find(question, limited):
+    DELAY
+    yield from find_names(question, limited)
+jedi_names.find_names = find
+process.serve()
+"""
+
+
+def after(delay, seconds):
+    return ((sys.executable, "-c", BOUNDED.replace("DELAY", delay).replace("SECONDS", str(seconds))),)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="this system does not limit processor time")
+@pytest.mark.parametrize("analysis", [after("time.sleep(4)", 3)], indirect=True)
+def test_a_process_that_waits_for_a_busy_machine_goes_on(analysis):
+    at = cursor(SHOP)
+    analysis.look("shop", at)
+    analysis.wait("shop", WAIT_S)
+    assert b"order" in analysis.known("shop", at).visible
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="this system does not limit processor time")
+@pytest.mark.parametrize("analysis", [after("while True: pass", 1)], indirect=True)
+def test_a_process_that_uses_too_much_processor_time_ends(analysis):
+    at = cursor(SHOP)
+    analysis.look("shop", at)
+    assert until(lambda: analysis.problem("shop", at) == client.ENDED)
 
 
 def test_large_files_are_left_alone(analysis):

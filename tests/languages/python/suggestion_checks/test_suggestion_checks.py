@@ -53,9 +53,9 @@ NAMES = [
     "def f():\n    g<|()|>\ndef g(): pass\n",
     "def f(x):\n    or<|der = x\n    print(¦oder)|>\n",
     "def f():\n    return g<|¦amma|>\n",
-    "from x import *\n<|y(z)|>\n",
-    "exec('a')\n<|y(z)|>\n",
-    "from x import *\ndef f(a):\n    y(<|z, ¦self|>)\n",
+    "from x import *\n<|y(z)|>\nz(y)\n",
+    "exec('a')\n<|y(z)|>\ny, z\n",
+    "from x import *\ndef f(a):\n    y(<|z, ¦self|>)\nz\n",
     "exec('a')\ndef f(self):\n    y(<|self|>)\n",
     "exec('a')\nclass A:\n    @classmethod\n    def f(cls):\n        y(<|cls, ¦self|>)\n",
     "from __future__ import annotations\ndef f(a: <|¦Any|>): pass\n",
@@ -65,8 +65,8 @@ NAMES = [
     "from __future__ import (\n    annotations\n)\nx = <|¦Any|>\n",
     "'a'\nfrom __future__ import generators, annotations  # b\nx: <|¦Any|> = 1\n",
     "locals(); vars(a)\na = <|¦b|>\n",
-    "vars()['b'] = 1\na = <|b|>\n",
-    "globals()['b'] = 1\na = <|b|>\n",
+    "vars()['b'] = 1\na = <|b, ¦c|>\n",
+    "globals()['b'] = 1\na = <|b, ¦c|>\n",
     "def f():\n    a = g(<|¦a|>)\ndef g(): pass\n",
     "def f(a):\n    a = g(<|a|>)\ndef g(): pass\n",
     "def f():\n    a = 1\n    a = g(<|a|>)\ndef g(): pass\n",
@@ -108,7 +108,7 @@ NAMES = [
     "print(<|__file__, __name__, self_|>)\nself_ = 1\n",
     "f(<|key=1|>)\ndef f(key): pass\n",
     "import os.path\n<|os.path|>\n",
-    "x = <|unknown(|>\n",
+    "x = <|unknown(|>\nunknown\n",
     "x = '<|unknown|>'\n",
     "x = 1  # <|unknown|>\n",
     "a = 1\nb = <|f'{a} {¦c}'|>\n",
@@ -121,9 +121,64 @@ def test_the_first_name_that_nothing_binds(marked):
     assert first_unknown_name(left, text, right) == issue
 
 
-def test_very_large_files_are_left_alone():
+NEW_NAMES = [
+    "return <|¦b|>",
+    "return a<|¦b|>",
+    "return b<|¦c|>",
+    "return b<|¦a|>",
+    "return a + <|a.b + len(str)|>",
+    "return f(<|a, ¦b, c|>)",
+    "return f(<|a, b=¦c|>)",
+    "return f(<|b=1), ¦b|>",
+    "return f(b=<|a, c=¦d|>)",
+    "return <|[b for b in a]|>",
+    "return <|{b: c for b, c in a.b()}|>",
+    "return <|[a for b in ¦c]|>",
+    "return <|lambda b: b + ¦c|>",
+    "return <|(b := 1) + b|>",
+    "<|b = 1\n    return b|>",
+    "<|b, c = a\n    return b|>",
+    "<|b: int = a\n    return b|>",
+    "<|¦b += 1|>",
+    "<|¦b.c = a|>",
+    "<|for b in a:\n        print(b)|>",
+    "<|with a as b:\n        b.c(¦d)|>",
+    "<|import b\n    b.c()|>",
+    "<|from b import c as d\n    d(¦b)|>",
+    "<|global b|>",
+    "<|def b(c):\n        return c + ¦d|>",
+    "return <|'b'|>",
+    "return '<|b|>'",
+    "return '<|b' + ¦c|>",
+    "return <|f'b {¦c}'|>",
+    "return <|rb'b' + ¦c|>",
+    "return <|a  # b|>",
+    "return <|a.b.c|>",
+    "return <|3e5 + 0x1f|>",
+    "return é<|¦x|>",
+]
+"""Texts in a function of `a`; the names that they do not bind are new."""
+
+NO_TABLE = [
+    "import math\nfrom x import *\ndef f(a):\n    {}\n",
+    "exec('')\ndef f(a):\n    {}\n",
+    "def g(:\n    pass\ndef f(a):\n    {}\n",
+    "def f(a):\n    {}\nx = (((\n",
+    "def f(a):\n    {}\n" + "#\n" * (MOST_BYTES // 2),
+]
+
+
+@pytest.mark.parametrize("around", NO_TABLE)
+@pytest.mark.parametrize("marked", NEW_NAMES)
+def test_names_that_occur_nowhere_in_a_file_without_a_table_of_names(marked, around):
+    left, text, right, issue = split(around.replace("{}", marked))
+    assert first_unknown_name(left, text, right) == issue
+    assert first_unknown_name(left, text, right, lambda _: True) is None
+
+
+def test_very_large_files_have_no_table_of_names():
     assert first_unknown_name(b"", b"x = y", b"\n") == 4
-    assert first_unknown_name(b"", b"x = y", b"\n" * MOST_BYTES) is None
+    assert first_unknown_name(b"", b"x = y", b"y()" + b"\n" * MOST_BYTES) is None
 
 
 LINES = [
