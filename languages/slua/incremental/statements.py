@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import PathTail, WholeExpression
@@ -15,7 +16,7 @@ from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functio
 from fimlsp.languages.typed import machine as core
 from fimlsp.languages.typed.lexicon import PLACEHOLDER
 
-MOST_SLOTS, MOST_NAMES = 100, 130
+MOST_SLOTS, MOST_NAMES = 160, 200
 """Beyond these no variable may be declared. They leave room for the variables of required functions."""
 
 
@@ -185,6 +186,7 @@ class AfterBlock(Step):
 class Branch(Task):
     """After a branch of `if`; *returned*: True if all branches before this one return."""
 
+    size: ClassVar[int] = 1
     closing: LeaveScope
     returned: bool = True
     is_last: bool = False
