@@ -128,8 +128,8 @@ class Connection:
                 raise _gone(self._address, CLOSED)
         return event.status_code
 
-    def parts(self, deadline: Deadline) -> Iterator[bytes]:
-        """Yield the body of the answer as it arrives.
+    def parts(self, deadline: Deadline, *, restarts: bool = False) -> Iterator[bytes]:
+        """Yield the body of the answer as it arrives; each part *restarts* the time until the deadline.
 
         Raises:
             ServerError: the server has gone, or its answer is not HTTP.
@@ -137,6 +137,8 @@ class Connection:
         """
         while isinstance(event := self._next_event(deadline), h11.Data):
             yield bytes(event.data)
+            if restarts:
+                deadline = Deadline.of(deadline.should_stop, deadline.seconds)
         if not isinstance(event, h11.EndOfMessage):
             raise _gone(self._address, CLOSED)
 
@@ -283,7 +285,7 @@ class HttpClient:
             if not self.address.is_loopback:
                 self._next = self._open_next()
             unfinished = b""
-            for part in connection.parts(deadline):
+            for part in connection.parts(deadline, restarts=True):
                 *lines, unfinished = (unfinished + part).split(b"\n")
                 yield from filter(None, map(bytes.strip, lines))
                 if len(unfinished) > LINE_MAX:
