@@ -12,7 +12,7 @@ from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.expression_checker import ExpressionChecker
 from fimlsp.languages.slua.interface import Interface, Root, filled
 from fimlsp.languages.slua.parsing import Fault, ScriptSyntaxError, parse_script
-from fimlsp.languages.slua.scopes import Scope, Scopes, Variable, given_variables
+from fimlsp.languages.slua.scopes import LOOP_SLOTS, Scope, Scopes, Variable, given_variables
 from fimlsp.languages.slua.sizes import MOST_LEVELS, MOST_NAMES, MOST_SLOTS, first_too_deep
 from fimlsp.languages.slua.types import (
     BOOLEAN,
@@ -186,7 +186,7 @@ class _StatementChecker:
     def _check_for(self, loop: syntax.For) -> None:
         self.expressions.check_whole(loop.first, NUMBER)
         self.expressions.check_whole(loop.last, NUMBER)
-        with self.scopes.loop(), self.scopes.block() as scope:
+        with self.scopes.loop(LOOP_SLOTS), self.scopes.block() as scope:
             self._declare(scope, loop.at, Variable(loop.name, NUMBER, f"`{loop.name}` counts the loop"))
             self.check_block(loop.body, scope)
 

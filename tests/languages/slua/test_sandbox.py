@@ -1,5 +1,8 @@
 """Scripts reach only the values that they are given, and always end."""
 
+from pathlib import Path
+from random import Random
+
 import pytest
 
 from fimlsp.languages.slua.checker import check_script
@@ -11,6 +14,8 @@ from fimlsp.languages.slua.sizes import MOST_HELD, MOST_NAMES, MOST_SLOTS
 pytest.importorskip("lupa", reason="scripts run in lupa: pip install lupa")
 
 from fimlsp.languages.slua.runtime import TEXT_BYTES, Sandbox, ScriptError
+
+from .walks import deep_walk
 
 TOLD = read_interface("global Tell: (string) -> void; global Count: (number) -> void;")
 
@@ -152,7 +157,8 @@ FUNCTIONS = (
 AT_LIMITS = {  # a script with so many of a construct; how many the checker accepts, and how many are written
     "blocks": (lambda n: nested("do ", "end; ", n), 180, 141),
     "conditions": (lambda n: nested("if true then ", "end; ", n), 179, 141),
-    "loops": (lambda n: nested("while true do break; end; if true then ", "end; ", n), 179, 140),
+    "loops": (lambda n: nested("while false do ", "end; ", n), 179, 139),
+    "counted loops": (lambda n: "".join(f"for i{k} = 1, 0 do " for k in range(n)) + "end; " * n, 46, 40),
     "operands": (lambda n: f"Count({nested('1 - (2 - ', ')', n, '3')});", 88, 68),
     "signs": (lambda n: f"Count({'- ' * n}1);", 178, 139),
     "negations": (lambda n: f"local b: boolean = {'not ' * n}1;", 177, 69),
@@ -199,6 +205,17 @@ def test_lua_takes_the_deepest_script_and_the_parser_writes_nearly_as_deep_ones(
     text = make(written)[: len(make(written)) // 2].encode()
     finished = text + start.feed(text).shortest_completion
     assert not check_script(FUNCTIONS + finished.decode(), TOLD).faults
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lua_loads_what_the_parser_writes_at_its_limits(seed):
+    interface = read_interface(Path(__file__).with_name("interface.txt").read_text())
+    text = deep_walk(begin(interface), Random(seed), 800)
+    checked = check_script(text, interface)
+    assert not checked.faults, text
+    given = dict.fromkeys((*interface.globals, *interface.endings(None)), print)
+    sandbox = Sandbox(interface, given)
+    sandbox.run(Translation(f"local function script()\n{translate(checked).text}end\n", (1,) * len(text)))
 
 
 @pytest.mark.parametrize(
