@@ -25,7 +25,7 @@ from fimlsp.models.remote.errors import (
     log_probability,
     token_id,
 )
-from fimlsp.models.remote.http_client import HttpClient
+from fimlsp.models.remote.http_client import RUN_S, HttpClient
 from fimlsp.models.remote.look_ahead import (
     CANDIDATES,
     ServerStep,
@@ -176,7 +176,7 @@ class LlamaServer:
         if self.candidates >= number:
             return None
         body = {**self._prompt(text), "n_predict": 1, "n_probs": number, **ALL_OF_ONE}
-        answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]})
+        answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]}, RUN_S)
         return self._step(answer).candidates
 
     def _forced(self, text: Sequence[int]) -> ServerStep:
