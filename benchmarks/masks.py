@@ -6,20 +6,22 @@ of the text, with the text right of the cursor and without. `--language json` do
 
 `--peers` adds other engines for the language. Each engine runs in its own process. Times are CPU times of
 the second half of each run, when tables are warm. `--judge N` compares every N-th mask with feeding each
-token, and counts bits that are set wrongly, and bits that are missing. `--growth` measures the same cursors
-with more and more text around them.
+token, and counts bits that are set wrongly, and bits that are missing. `--most N` stops an engine after N
+seconds on the clock; its row then has the masks made until then. `--growth` measures the same cursors with
+more and more text around them.
 """
 
 from __future__ import annotations
 
 import random
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from time import process_time
+from time import monotonic, process_time
 
 import click
 import numpy as np
@@ -60,6 +62,11 @@ class Settings:
     seed: int
     judge: int
     stop: int
+    most: int
+
+
+class OutOfTimeError(BaseException):
+    """An engine has used its CPU time; not an `Exception`, as engines catch those."""
 
 
 @dataclass
@@ -82,6 +89,7 @@ class Measured:
     judged: int = 0
     too_many: int = 0
     too_few: int = 0
+    stopped: str = ""
 
     def row(self) -> list[str]:
         """A row of the table."""
@@ -93,7 +101,7 @@ class Measured:
             shares = [f"{figure:.3f}" for figure in (times[0], *figures)]
         wrong = f"{self.too_many} / {self.too_few}"
         prepared = [f"{self.preparation_ms:.0f}", f"{self.megabytes:.0f}"]
-        return [self.name, str(len(times)), *prepared, *shares, str(self.judged), wrong]
+        return [self.name + self.stopped, str(len(times)), *prepared, *shares, str(self.judged), wrong]
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -169,25 +177,55 @@ def measure(name: str, settings: Settings) -> Measured:
     tokenizer = Tokenizer.from_file(str(settings.tokenizer))
     token_bytes = read_vocabulary(tokenizer, {settings.stop}).token_bytes
     chosen = list(cases(settings, tokenizer))
-    held = _held()
+    held, began = _held(), monotonic()
     vocabulary = Vocabulary(token_bytes, [settings.stop])
     measured, judge = Measured(name), Judge(settings, vocabulary)
-    began = process_time()
-    if name in OURS:
-        vocabulary.prepare()
-        engine = Engine(LANGUAGES[settings.language]())
-        measured.preparation_ms = 1e3 * (process_time() - began)
-        for case in chosen:
-            document = engine.document(case.left + (case.right if OURS[name] else b""))
-            follow(measured, judge, document.middle(len(case.left), len(case.left)).start, case, vocabulary)
-    else:
-        begin = PEERS[settings.language][name](settings.tokenizer, list(token_bytes), settings.stop)
-        measured.preparation_ms = 1e3 * (process_time() - began)
-        for case in chosen:
-            before = tokenizer.encode(case.left.decode(), add_special_tokens=False).ids
-            follow_peer(measured, judge, begin(), before, case, token_bytes)
+    # a timer of CPU time would make the kernel count it in steps of 4 ms
+    signal.signal(signal.SIGALRM, _out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, settings.most)
+    try:
+        if name in OURS:
+            measure_ours(measured, judge, chosen, vocabulary, settings)
+        else:
+            measure_peer(measured, judge, chosen, vocabulary, settings)
+    except OutOfTimeError:
+        measured.stopped = f", stopped after {monotonic() - began:.0f} s"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     measured.megabytes = _held() - held
     return measured
+
+
+def measure_ours(
+    measured: Measured, judge: Judge, chosen: Sequence[Case], vocabulary: Vocabulary, settings: Settings
+) -> None:
+    """Our masks at the cursors of the cases."""
+    began = process_time()
+    vocabulary.prepare()
+    engine = Engine(LANGUAGES[settings.language]())
+    measured.preparation_ms = 1e3 * (process_time() - began)
+    for case in chosen:
+        document = engine.document(case.left + (case.right if OURS[measured.name] else b""))
+        state = document.middle(len(case.left), len(case.left)).start
+        follow(measured, judge, state, case, vocabulary)
+
+
+def measure_peer(
+    measured: Measured, judge: Judge, chosen: Sequence[Case], vocabulary: Vocabulary, settings: Settings
+) -> None:
+    """The masks of another engine at the cursors of the cases."""
+    tokenizer = Tokenizer.from_file(str(settings.tokenizer))
+    token_bytes, began = vocabulary.token_bytes, process_time()
+    begin = PEERS[settings.language][measured.name](settings.tokenizer, list(token_bytes), settings.stop)
+    measured.preparation_ms = 1e3 * (process_time() - began)
+    for case in chosen:
+        before = tokenizer.encode(case.left.decode(), add_special_tokens=False).ids
+        follow_peer(measured, judge, begin(), before, case, token_bytes)
+
+
+def _out_of_time(*_: object) -> None:
+    """Stop an engine that has used its time."""
+    raise OutOfTimeError
 
 
 def follow(measured: Measured, judge: Judge, state: State | None, case: Case, vocabulary: Vocabulary) -> None:
@@ -253,16 +291,25 @@ def growth(settings: Settings, console: Console) -> None:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--judge", default=0, help="Compare every N-th mask with feeding each token; 0: none.")
 @click.option("--stop", default=0, show_default=True, help="The id of the token that ends a text.")
+@click.option("--most", default=3600, show_default=True, help="Most seconds for an engine, on the clock.")
 @click.option("--peers", is_flag=True, help="Also measure other engines for the language.")
 @click.option("--growth", "grows", is_flag=True, help="Measure the same cursors with more and more text.")
 def main(
-    tokenizer: Path, language: str, cursors: int, seed: int, judge: int, stop: int, peers: bool, grows: bool
+    tokenizer: Path,
+    language: str,
+    cursors: int,
+    seed: int,
+    judge: int,
+    stop: int,
+    most: int,
+    peers: bool,
+    grows: bool,
 ) -> None:
     """Measure masks."""
     console = Console(width=140)
-    settings = Settings(tokenizer, language, cursors, seed, judge, stop)
+    settings = Settings(tokenizer, language, cursors, seed, judge, stop, most)
     if peers and not PEERS[language]:
-        raise click.UsageError("Only SynCode supports Python and Go. Install it, or add --language json.")
+        raise click.UsageError("Cannot compare: no other engine is installed. See benchmarks/README.md.")
     if grows:
         growth(settings, console)
         return

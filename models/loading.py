@@ -123,6 +123,7 @@ def load_model(
     bits: BitsChoice = "auto",
     threads: int | None = None,
     uses_buffer: bool | None = None,
+    context: int | None = None,
     api: Api | None = None,
     api_key_variable: str | None = None,
     on_progress: Callable[[float], None] = lambda _: None,
@@ -150,6 +151,8 @@ def load_model(
             for others as many as torch uses. With torch it holds for the whole process.
         uses_buffer: True to mix predictions with those of the buffer cache, which helps a small network;
             None: as the checkpoint's config.json declares, as those of `fimlsp train` do.
+        context: maximum number of tokens of prompt and text together, for a model that runs here; it never
+            has more than it was trained with. None: 2,048 on a CPU, which reads slowly, and more on a GPU.
         api: API of a model server: `llama-server`, `completions` (as of vLLM), `ollama` or `texts`; None:
             detected.
         api_key_variable: the environment variable with the key of a model server; None: FIMLSP_API_KEY.
@@ -164,15 +167,17 @@ def load_model(
         return _from_remote(remote, uses_buffer)
     if name_or_path is not None and (file := gguf_file(name_or_path)) is not None:
         own_family = chosen_family(family, file.parent)
-        return _from_remote(load_gguf(file, device, threads, own_family, order), uses_buffer)
+        return _from_remote(load_gguf(file, device, threads, own_family, order, context), uses_buffer)
     folder = BUNDLED if name_or_path is None else find_folder(name_or_path, revision)
     checkpoint = _read_checkpoint(name_or_path or "bundled", folder, family, order, uses_buffer)
     is_plain = device in (None, "cpu") and dtype is None and bits in (None, "auto")
     files = checkpoint.files
     with _load_errors(files.name):
         if name_or_path is None or (is_plain and is_supported(files.config, files.weights)):
-            return _checked(_load_small(checkpoint, threads or 1, is_exact=dtype == "float32"))
-        return _checked(_load_with_transformers(checkpoint, device, dtype, bits, threads, on_progress))
+            return _checked(_load_small(checkpoint, threads or 1, context, is_exact=dtype == "float32"))
+        return _checked(
+            _load_with_transformers(checkpoint, device, dtype, bits, threads, context, on_progress)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +224,11 @@ def _load_errors(name: str) -> Iterator[None]:
         raise _cannot_load(name, error) from error
 
 
-def _load_small(checkpoint: _Checkpoint, threads: int, *, is_exact: bool) -> FimModel:
+def _load_small(checkpoint: _Checkpoint, threads: int, most: int | None, *, is_exact: bool) -> FimModel:
     from fimlsp.models.networks.onnx_llama import OnnxLlama
 
     files, fim = checkpoint.files, checkpoint.fim
-    context = min(files.config["max_position_embeddings"], CPU_CONTEXT_MAX)
+    context = min(files.config["max_position_embeddings"], most or CPU_CONTEXT_MAX)
     cache = cache_bytes(files.config, context, SMALL_NUMBER_BYTES)
     check_memory(
         files.name, "cpu", needed_bytes(files.n_parameters, SMALL_NUMBER_BYTES, cache), free_main_memory()
@@ -240,6 +245,7 @@ def _load_with_transformers(
     dtype: DType | None,
     bits: BitsChoice,
     threads: int | None,
+    context: int | None,
     on_progress: Callable[[float], None],
 ) -> FimModel:
     files = checkpoint.files
@@ -249,7 +255,7 @@ def _load_with_transformers(
 
     if threads is not None:
         limit_threads(threads)
-    placement = choose_placement(files, device, dtype, bits)
+    placement = choose_placement(files, device, dtype, bits, context)
     table, stops = checkpoint.vocabulary.token_bytes, checkpoint.fim.stops
     network = CheckpointNetwork.load(files, placement, table, stops, on_progress)
     return _model_of(checkpoint, network, placement.context, placement.device)

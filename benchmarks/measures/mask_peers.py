@@ -185,15 +185,18 @@ def _nested_json(depth: int) -> str:
     return f"({simple}|{array}|{mapping})"
 
 
-_SYNCODE = {"SynCode": syncode} if find_spec("syncode") else {}
-PEERS: dict[str, dict[str, Callable[[Path, list[bytes | None], int], Callable[[], Masks]]]] = {
-    "json": {
-        "llguidance": llguidance_json,
-        "xgrammar": xgrammar_json,
-        "outlines-core": outlines_json,
-        **{name: partial(make, "json") for name, make in _SYNCODE.items()},
-    },
-    "python": {name: partial(make, "python") for name, make in _SYNCODE.items()},
-    "go": {name: partial(make, "go") for name, make in _SYNCODE.items()},
+_MAKERS: dict[str, tuple[str, dict[str, Callable[..., Callable[[], Masks]]]]] = {
+    "llguidance": ("llguidance", {"json": llguidance_json}),
+    "xgrammar": ("xgrammar", {"json": xgrammar_json}),
+    "outlines-core": ("outlines_core", {"json": outlines_json}),
+    "SynCode": ("syncode", {name: partial(syncode, name) for name in ("json", "python", "go")}),
 }
-"""By language what makes texts of each engine."""
+PEERS: dict[str, dict[str, Callable[[Path, list[bytes | None], int], Callable[[], Masks]]]] = {
+    language: {
+        name: makers[language]
+        for name, (module, makers) in _MAKERS.items()
+        if language in makers and find_spec(module)
+    }
+    for language in ("json", "python", "go")
+}
+"""By language what makes texts of each engine that is installed."""

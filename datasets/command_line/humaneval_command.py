@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from fimlsp.datasets.command_line.options import CONTEXT_TOKENS
 from fimlsp.extras import install_command, missing_modules
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class WritingOptions:
     test_seconds: int
     methods: tuple[Method, ...]
     shots: int
+    context_tokens: int | None
 
 
 def names_among(known: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
@@ -117,6 +119,7 @@ def names_among(known: Sequence[str]) -> Callable[[click.Context, click.Paramete
 @click.option(
     "--test-seconds", default=5, show_default=True, type=click.IntRange(1), help="The most for one test."
 )
+@CONTEXT_TOKENS
 @click.option("--model", metavar="PATH_OR_NAME", help="A model's folder or hub name, not the bundled one.")
 @click.option("--device", help="cpu, cuda or cuda:N.")
 @click.option(
@@ -139,6 +142,7 @@ def humaneval(
     limit: int | None,
     check: Literal["parse", "compile"],
     test_seconds: int,
+    context_tokens: int | None,
     model: str | None,
     device: str | None,
     uncontained: bool,
@@ -156,7 +160,18 @@ def humaneval(
     from fimlsp.datasets.command_line.command import plain_errors
 
     options = WritingOptions(
-        forms, samples, temperature, top_p, tokens, seed, limit, check, test_seconds, methods, shots
+        forms=forms,
+        samples=samples,
+        temperature=temperature,
+        top_p=top_p,
+        tokens=tokens,
+        seed=seed,
+        limit=limit,
+        check=check,
+        test_seconds=test_seconds,
+        methods=methods,
+        shots=shots,
+        context_tokens=context_tokens,
     )
     refuse_without_containment(uncontained)
     with plain_errors():
@@ -243,7 +258,8 @@ def replay_problems(
         examples = solved_examples(problems, options.shots)
         chosen = model_name and find_on_command_line(model_name)
         RunFolder(out).claim(plan_of(file, called, language, options, chosen), About.this_process())
-        model = load_model(chosen, device=device, dtype="float32" if chosen else None)
+        dtype: Literal["float32"] | None = "float32" if chosen else None
+        model = load_model(chosen, device=device, dtype=dtype, context=options.context_tokens)
     except (ProblemsError, ModelError) as error:
         raise click.ClickException(str(error)) from error
     sampling = Sampling(options.tokens, options.temperature, options.top_p, options.seed)

@@ -130,6 +130,11 @@ BYTES = click.option(
     help="Leave out larger files.",
 )
 SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+CONTEXT_TOKENS = click.option(
+    "--context-tokens",
+    type=click.IntRange(1),
+    help="The most that the model reads and writes together.  [default: 2,048 on a CPU, more on a GPU]",
+)
 OUT = click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder.")
 
 

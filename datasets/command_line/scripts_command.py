@@ -28,6 +28,7 @@ class ScriptOptions:
     temperature: float
     seed: int
     as_text: bool
+    context_tokens: int | None
 
 
 @click.command()
@@ -62,6 +63,7 @@ class ScriptOptions:
     is_flag=True,
     help="Let a model with a chat template continue a text as well, of which it reads the end that fits.",
 )
+@options.CONTEXT_TOKENS
 @click.option(
     "--model", metavar="PATH_OR_NAME", help="A folder, hub name or .gguf file, not the bundled model."
 )
@@ -78,6 +80,7 @@ def scripts(
     temperature: float,
     seed: int,
     as_text: bool,
+    context_tokens: int | None,
     model: str | None,
     device: str | None,
 ) -> None:
@@ -89,7 +92,7 @@ def scripts(
     """
     from fimlsp.datasets.command_line.command import plain_errors
 
-    settings = ScriptOptions(reflections, samples, shots, tokens, temperature, seed, as_text)
+    settings = ScriptOptions(reflections, samples, shots, tokens, temperature, seed, as_text, context_tokens)
     with plain_errors():
         write_scripts(out, interface, given, tasks, settings, model, device)
 
@@ -126,7 +129,7 @@ def write_scripts(
     chosen = model_name and find_on_command_line(model_name)
     plan = plan_of((interface, *given, file), tuple(task.name for task in tasks), settings, chosen)
     RunFolder(out).claim(plan, About.this_process())
-    writer = ScriptWriter(load_model(chosen, device=device), known, plan)
+    writer = ScriptWriter(load_model(chosen, device=device, context=settings.context_tokens), known, plan)
     try:
         with Progress(console=console) as bar:
             written = bar.add_task("scripts", total=len(tasks) * settings.samples)

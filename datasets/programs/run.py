@@ -33,6 +33,7 @@ class ProgramsPlan(Plan):
         language: the language of the answers.
         methods: the ways to write from left to right; holes are filled in the first two of them.
         shots: solved problems that the model reads before each prompt.
+        context_tokens: as `context` of `load_model`.
     """
 
     problems: str
@@ -53,6 +54,7 @@ class ProgramsPlan(Plan):
     language: str = "python"
     methods: tuple[Method, ...] = PAIR
     shots: int = 0
+    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

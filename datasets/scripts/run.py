@@ -50,6 +50,7 @@ class ScriptsPlan(Plan):
     as_text: bool
     fimlsp: str
     code: str
+    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,9 @@ def _object(**properties: object) -> dict[str, Any]:
 
 def write_adventure(model: FimModel, library: Library, seed: int, tokens: int) -> dict[str, Any]:
     """An adventure by *model*, which has read the talents and effects of *library*."""
-    start = Engine(json_schema(adventure_schema(library))).document(b"").middle(0, 0).start
+    # compact, as small models drift into spaces
+    language = json_schema(adventure_schema(library), compact=True)
+    start = Engine(language).document(b"").middle(0, 0).start
     assert start is not None
     scripts = "".join(f"{script.kind} {script.name}\n" for script in library.scripts)
     settings = DecodeSettings(tokens=tokens, temperature=0.7, seed=seed, stop_when=lambda _: True)

@@ -5,14 +5,15 @@ It is independent of the incremental parser, so that tests can compare the two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.expression_checker import ExpressionChecker
 from fimlsp.languages.slua.interface import Interface, Root, filled
 from fimlsp.languages.slua.parsing import Fault, ScriptSyntaxError, parse_script
-from fimlsp.languages.slua.scopes import Scope, Scopes, Variable, given_variables
+from fimlsp.languages.slua.scopes import LOOP_SLOTS, Scope, Scopes, Variable, given_variables
+from fimlsp.languages.slua.sizes import MOST_LEVELS, MOST_NAMES, MOST_SLOTS, first_too_deep
 from fimlsp.languages.slua.types import (
     BOOLEAN,
     NUMBER,
@@ -25,15 +26,6 @@ from fimlsp.languages.slua.types import (
 )
 
 LONGEST_NAME = 50
-
-MOST_SLOTS = 120
-"""Variables of one function that are in use at once. Lua 5.4 has at most 200 (`lparser.c`)."""
-
-MOST_NAMES = 160
-"""Variables in use at once, of all functions around a place."""
-
-MOST_NESTED = 120
-"""Depth of the syntax tree. Lua 5.4 nests at most 200 deep (`llimits.h`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,7 @@ def check_script(text: str, interface: Interface, root: str | None = None) -> Ch
         return Checked(None, (error.fault,))
     deepest = first_too_deep(script)
     if deepest is not None:
-        return Checked(None, (Fault(deepest, f"nested deeper than {MOST_NESTED}"),))
+        return Checked(None, (Fault(deepest, f"nested deeper than {MOST_LEVELS} levels"),))
     checker = _StatementChecker(interface, endings, has_to_end=root is not None)
     checker.check(script)
     faults = tuple(sorted(set(checker.faults)))
@@ -178,7 +170,7 @@ class _StatementChecker:
             self._declare(scope, local.at, Variable(local.name, type_, fixed))
 
     def _check_assignment(self, assignment: syntax.Assignment) -> None:
-        assigned = self.expressions.path(assignment.target)
+        assigned = self.expressions.target(assignment.target)
         if assigned is not None and assigned.fixed:
             self._report(assignment.at, f"cannot assign: {assigned.fixed}")
         elif assigned is not None:
@@ -194,7 +186,7 @@ class _StatementChecker:
     def _check_for(self, loop: syntax.For) -> None:
         self.expressions.check_whole(loop.first, NUMBER)
         self.expressions.check_whole(loop.last, NUMBER)
-        with self.scopes.loop(), self.scopes.block() as scope:
+        with self.scopes.loop(LOOP_SLOTS), self.scopes.block() as scope:
             self._declare(scope, loop.at, Variable(loop.name, NUMBER, f"`{loop.name}` counts the loop"))
             self.check_block(loop.body, scope)
 
@@ -260,24 +252,3 @@ def always_returns(block: syntax.Block) -> bool:
             return always_returns(otherwise) and all(always_returns(body) for _, body in branches)
         case _:
             return False
-
-
-def first_too_deep(script: syntax.Block) -> syntax.Position | None:
-    """The first place of *script* that nests deeper than `MOST_NESTED`; None if there is none."""
-    pending: list[tuple[int, syntax.Node]] = [(1, script)]
-    while pending:
-        depth, node = pending.pop()
-        if depth > MOST_NESTED:
-            return node.at
-        pending.extend((depth + 1, child) for child in _children(node))
-    return None
-
-
-def _children(node: syntax.Node) -> Iterator[syntax.Node]:
-    pending: list[object] = [getattr(node, child.name) for child in fields(node)]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, syntax.Node):
-            yield part
-        elif isinstance(part, tuple):
-            pending.extend(part)

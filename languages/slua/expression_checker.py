@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.scopes import Scopes
+from fimlsp.languages.slua.sizes import MOST_HELD, values_at_once
 from fimlsp.languages.slua.types import (
     BOOLEAN,
     NUMBER,
     STRING,
     VOID,
-    Field,
     Function,
     Report,
     Simple,
@@ -24,14 +23,9 @@ from fimlsp.languages.slua.types import (
 
 ORDERS = ("<", "<=", ">", ">=")
 EQUALITIES = ("==", "~=")
-MOST_VALUES = 80
-"""Values that an expression holds at once. A function of Lua 5.4 has 250 registers (`lparser.c`)."""
-
 TOO_MANY_VALUES = (
-    f"this expression needs more than {MOST_VALUES} values at once; put parts of it into variables"
+    f"this expression and the variables of its function hold more than {MOST_HELD} values at once; split it"
 )
-
-Kind = TypeVar("Kind", Function, Table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +59,46 @@ class ExpressionChecker:
         self._scopes = scopes
         self._report = report
         self._check_function = check_function
+        self._pending: list[tuple[syntax.Expression, Type]] = []
         self.presences: set[int] = set()
 
     def check_whole(self, expression: syntax.Expression, target: Type) -> None:
-        """As `check`, for an expression that is not part of another one; its size is checked as well."""
-        if values_at_once(expression) > MOST_VALUES:
-            self._report(expression.at, TOO_MANY_VALUES)
-        else:
-            self.check(expression, target)
+        """Report the faults of *expression*, whose target type is *target*, and of its parts."""
+        if self._is_small(expression):
+            self._check(expression, target)
+            self._check_pending()
 
     def check_call(self, call: syntax.Path) -> None:
         """Report the faults of a call that is a statement."""
-        if values_at_once(call) > MOST_VALUES:
-            self._report(call.at, TOO_MANY_VALUES)
-        else:
-            self.path(call)
+        if self._is_small(call):
+            self.target(call)
 
-    def check(self, expression: syntax.Expression, target: Type) -> None:
-        """Report the faults of *expression*, whose target type is *target*."""
+    def target(self, path: syntax.Path) -> PathValue | None:
+        """The value that *path* leads to; None after a fault. All faults are reported."""
+        value = self._path(path)
+        self._check_pending()
+        return value
+
+    def _is_small(self, expression: syntax.Expression) -> bool:
+        """True if Lua can hold all values of *expression* at once; otherwise a fault is reported."""
+        is_small = self._scopes.body.slots + values_at_once(expression) <= MOST_HELD
+        if not is_small:
+            self._report(expression.at, TOO_MANY_VALUES)
+        return is_small
+
+    def _check_pending(self) -> None:
+        """Check the parts of an expression, one after the other rather than within each other."""
+        parts, self._pending = self._pending, []
+        while parts:
+            self._check(*parts.pop())
+            parts += self._pending
+            self._pending = []
+
+    def _later(self, expression: syntax.Expression, target: Type) -> None:
+        """Check *expression* with the other parts of the whole; nothing around it depends on its faults."""
+        self._pending.append((expression, target))
+
+    def _check(self, expression: syntax.Expression, target: Type) -> None:
         if isinstance(expression, syntax.Constructor):
             self._check_constructor(expression, target)
         elif isinstance(expression, syntax.FunctionLiteral):
@@ -93,11 +109,11 @@ class ExpressionChecker:
         elif target is BOOLEAN:
             self._check_boolean(expression)
         else:
-            inferred = self.infer(expression)
+            inferred = self._infer(expression)
             if inferred is not None and inferred != target:
                 self._report(expression.at, f"expected {_a(target)}, got {_a(inferred)}")
 
-    def infer(self, expression: syntax.Expression) -> Type | None:
+    def _infer(self, expression: syntax.Expression) -> Type | None:
         """The type of *expression*; None after a fault, which is reported."""
         match expression:
             case syntax.Number():
@@ -109,7 +125,7 @@ class ExpressionChecker:
             case syntax.Name() | syntax.Member() | syntax.Call():
                 return self._value(expression)
             case syntax.Unary(operator="-"):
-                self.check(expression.operand, NUMBER)
+                self._later(expression.operand, NUMBER)
                 return NUMBER
             case syntax.Unary():
                 self._check_boolean(expression)
@@ -121,32 +137,39 @@ class ExpressionChecker:
                 self._report(expression.at, f"{kind} is only allowed where its type is known")
                 return None
 
-    def path(self, path: syntax.Path) -> PathValue | None:
+    def _path(self, path: syntax.Path) -> PathValue | None:
         """The value that *path* leads to; None after a fault, which is reported."""
-        match path:
-            case syntax.Name():
-                variable = self._scopes.variable(path.name)
-                if variable is None:
-                    self._report(
-                        path.at,
-                        f"unknown variable `{path.name}`{suggest(path.name, self._scopes.names())}",
-                    )
-                    return None
-                if variable.type is VOID:
-                    self._report(
-                        path.at, f"`{path.name}` can only be called as the last statement of a script"
-                    )
-                    return None
-                return PathValue(variable.type, variable.fixed)
-            case syntax.Member():
-                return self._member(path)
-            case syntax.Call():
-                return self._call(path)
+        steps = list[syntax.Member | syntax.Call]()
+        while not isinstance(path, syntax.Name):
+            steps.append(path)
+            path = path.owner if isinstance(path, syntax.Member) else path.callee
+        value = self._variable(path)
+        before: syntax.Path = path
+        for step in reversed(steps):
+            if value is None:
+                return None
+            type_ = self._used(before, value)
+            value = self._member(step, type_) if isinstance(step, syntax.Member) else self._call(step, type_)
+            before = step
+        return value
+
+    def _variable(self, name: syntax.Name) -> PathValue | None:
+        variable = self._scopes.variable(name.name)
+        if variable is None:
+            known = suggest(name.name, self._scopes.names())
+            self._report(name.at, f"unknown variable `{name.name}`{known}")
+            return None
+        if variable.type is VOID:
+            self._report(name.at, f"`{name.name}` can only be called as the last statement of a script")
+            return None
+        return PathValue(variable.type, variable.fixed)
 
     def _value(self, path: syntax.Path) -> Type | None:
-        value = self.path(path)
-        if value is None:
-            return None
+        value = self._path(path)
+        return None if value is None else self._used(path, value)
+
+    def _used(self, path: syntax.Path, value: PathValue) -> Type | None:
+        """The type of the *value* of *path*, which is used; None after a fault."""
         if value.type is VOID:
             self._report(path.at, "this function returns no value")
             return None
@@ -155,43 +178,30 @@ class ExpressionChecker:
             return None
         return value.type
 
-    def _member(self, path: syntax.Member) -> PathValue | None:
-        field = self.field(path)
+    def _member(self, path: syntax.Member, owner: Type | None) -> PathValue | None:
+        """The field at the end of *path*; None after a fault, which is reported."""
+        if not isinstance(owner, Table):
+            if owner is not None:
+                self._report(path.at, f"{_a(owner)} has no fields")
+            return None
+        field = owner.fields.get(path.field)
         if field is None:
+            known = suggest(path.field, list(owner.fields))
+            self._report(path.at, f"{owner} has no field `{path.field}`{known}")
             return None
         fixed = "" if field.mutable else f"the field `{path.field}` is not mutable"
         return PathValue(field.type, fixed, field.optional)
 
-    def field(self, path: syntax.Member) -> Field | None:
-        """The field at the end of *path*; None after a fault, which is reported."""
-        owner = self._kind(Table, path.owner, path.at, "{} has no fields")
-        if owner is None:
-            return None
-        field = owner.fields.get(path.field)
-        if field is None:
-            self._report(
-                path.at, f"{owner} has no field `{path.field}`{suggest(path.field, list(owner.fields))}"
-            )
-        return field
-
-    def _kind(self, kind: type[Kind], path: syntax.Path, at: syntax.Position, wrong: str) -> Kind | None:
-        """The type of *path* if it is of that *kind*; otherwise the message *wrong* is reported."""
-        type_ = self._value(path)
-        if isinstance(type_, kind):
-            return type_
-        if type_ is not None:
-            self._report(at, wrong.format(_a(type_)))
-        return None
-
-    def _call(self, call: syntax.Call) -> PathValue | None:
-        callee = self._kind(Function, call.callee, call.at, "{} cannot be called")
-        if callee is None:
+    def _call(self, call: syntax.Call, callee: Type | None) -> PathValue | None:
+        if not isinstance(callee, Function):
+            if callee is not None:
+                self._report(call.at, f"{_a(callee)} cannot be called")
             return None
         given, wanted = len(call.arguments), len(callee.parameters)
         if given != wanted:
             self._report(call.at, f"expected {wanted} arguments for {callee}, got {given}")
         for argument, parameter in zip(call.arguments, callee.parameters, strict=False):
-            self.check(argument, parameter)
+            self._later(argument, parameter)
         return PathValue(callee.result, "results of functions are not assignable")
 
     def _check_constructor(self, table: syntax.Constructor, target: Type) -> None:
@@ -210,7 +220,7 @@ class ExpressionChecker:
             elif entry.key in given:
                 self._report(entry.at, f"`{entry.key}` is given twice")
             else:
-                self.check(entry.value, field.type)
+                self._later(entry.value, field.type)
             given.add(entry.key)
         missing = [name for name, field in target.fields.items() if not field.optional and name not in given]
         if missing:
@@ -219,12 +229,12 @@ class ExpressionChecker:
     def _check_boolean(self, expression: syntax.Expression) -> None:
         match expression:
             case syntax.Unary(operator="not"):
-                self.check(expression.operand, BOOLEAN)
+                self._later(expression.operand, BOOLEAN)
             case syntax.Chain(operator="and" | "or"):
                 for operand in expression.operands:
-                    self.check(operand, BOOLEAN)
+                    self._later(operand, BOOLEAN)
             case syntax.Name() | syntax.Member() | syntax.Call():
-                value = self.path(expression)
+                value = self._path(expression)
                 if value is None:
                     return
                 if value.type is VOID:
@@ -232,7 +242,7 @@ class ExpressionChecker:
                 elif value.type is not BOOLEAN or value.optional:
                     self.presences.add(id(expression))
             case _:
-                if self.infer(expression) not in (BOOLEAN, None):
+                if self._infer(expression) not in (BOOLEAN, None):
                     self.presences.add(id(expression))
 
     def _infer_chain(self, chain: syntax.Chain) -> Type:
@@ -241,14 +251,14 @@ class ExpressionChecker:
             self._check_boolean(chain)
             return BOOLEAN
         if operator in ORDERS or operator in EQUALITIES:
-            left = self.infer(chain.first)
+            left = self._infer(chain.first)
             for comparison in chain.operations:
                 self._check_comparison(left, comparison)
                 left = BOOLEAN
             return BOOLEAN
         target = STRING if operator == ".." else NUMBER
         for operand in chain.operands:
-            self.check(operand, target)
+            self._later(operand, target)
         return target
 
     def _check_comparison(self, left: Type | None, comparison: syntax.Operation) -> None:
@@ -258,11 +268,11 @@ class ExpressionChecker:
         if isinstance(left, Function) or (operator in ORDERS and left not in (NUMBER, STRING)):
             self._report(comparison.at, f"{_a(left)} cannot be compared with `{operator}`")
         elif left is BOOLEAN:
-            right = self.infer(operand)
+            right = self._infer(operand)
             if right not in (BOOLEAN, None):
                 self._report(operand.at, f"expected a boolean, got {_a(right)}")
         else:
-            self.check(operand, left)
+            self._later(operand, left)
 
 
 def _a(type_: Type | None) -> str:
@@ -270,28 +280,3 @@ def _a(type_: Type | None) -> str:
         return f"a function {type_}"
     article = "an" if isinstance(type_, Table) and type_.name[0] in "AEIOUaeiou" else "a"
     return f"{article} {type_}" if not isinstance(type_, Simple) or type_ is not VOID else "nothing"
-
-
-def values_at_once(expression: syntax.Expression) -> int:
-    """Number of values that the evaluation of *expression* in Lua holds at once.
-
-    A function is held with its arguments, and so are the parts of a joined text. An operator only holds the
-    value on its left.
-    """
-    match expression:
-        case syntax.Member():
-            return values_at_once(expression.owner)
-        case syntax.Call():
-            parts: tuple[syntax.Expression, ...] = (expression.callee, *expression.arguments)
-            return max(number + values_at_once(part) for number, part in enumerate(parts))
-        case syntax.Unary():
-            return values_at_once(expression.operand)
-        case syntax.Chain(operator=".."):
-            return max(1 + number + values_at_once(part) for number, part in enumerate(expression.operands))
-        case syntax.Chain():
-            held = max(values_at_once(operation.operand) for operation in expression.operations)
-            return max(values_at_once(expression.first), 1 + held)
-        case syntax.Constructor():
-            return 1 + max((values_at_once(entry.value) for entry in expression.entries), default=0)
-        case _:
-            return 1

@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
-from lark.exceptions import VisitError
+from lark import Lark, Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
 from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive
 
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.syntax import Position
@@ -85,15 +85,6 @@ def _parse(grammar: str, text: str) -> object:
         return _Builder().transform(parser.parse(text))
     except UnexpectedInput as error:
         raise ScriptSyntaxError(_fault(parser, text, error)) from None
-    except RecursionError:
-        raise ScriptSyntaxError(_TOO_DEEP) from None
-    except VisitError as error:
-        if not isinstance(error.orig_exc, RecursionError):
-            raise
-        raise ScriptSyntaxError(_TOO_DEEP) from None
-
-
-_TOO_DEEP = Fault((1, 1), "nested too deeply")
 
 
 @cache
@@ -159,7 +150,7 @@ def _token_at(token: Token) -> syntax.Position:
 
 
 @v_args(meta=True)
-class _Builder(Transformer[Token, Any]):
+class _Builder(Transformer_NonRecursive[Token, Any]):
     """Builds the nodes of `syntax.py` from Lark's tree; a method is called as its rule."""
 
     def start(self, _: Meta, children: list[Any]) -> object:

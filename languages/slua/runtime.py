@@ -3,7 +3,7 @@
 Each statement becomes a line of its own, and the lines of the script are kept, so that Lua's messages can
 name them. Types are dropped. The translation leaves no way to fail at run time:
 
-- every round of a loop calls `_round()` first, which ends all loops once the rounds of a run are used up;
+- every round of a loop starts with `_round()`, which ends all loops once the rounds of a run are used up;
 - `..` becomes `_join`, which cuts texts at a bound;
 - `%` becomes that of floats, for which zero is no error;
 - a value that stands for a boolean is compared with nil.
@@ -26,8 +26,9 @@ from fimlsp.extras import install_command
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.checker import Checked
 from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.sizes import COMPARISON, OR, SUM, UNARY, operands, strength
 
-ROUND = "_round"
+END_LOOP = "if not _round() then break end;"
 JOIN = "_join"
 
 
@@ -92,10 +93,10 @@ class _Translator:
                 return self._if(statement)
             case syntax.For():
                 bounds = f"{self._text(statement.first)}, {self._text(statement.last)}"
-                opener = f"for {statement.name} = {bounds} do if not {ROUND}() then break end;"
+                opener = f"for {statement.name} = {bounds} do {END_LOOP}"
                 return self._enclosed(opener, statement.body, at)
             case syntax.While():
-                opener = f"while {ROUND}() and {self._text(statement.condition)} do"
+                opener = f"while {self._text(statement.condition)} do {END_LOOP}"
                 return self._enclosed(opener, statement.body, at)
             case syntax.Return(value=None):
                 return _lua_line("return;", at)
@@ -118,9 +119,12 @@ class _Translator:
             text += _lua_line("else", statement.otherwise.at) + self.block(statement.otherwise)
         return text + _lua_line("end;", statement.at)
 
-    def _text(self, expression: syntax.Expression) -> str:
-        text = self._plain(expression)
-        return f"({text} ~= nil)" if id(expression) in self._presences else text
+    def _text(self, expression: syntax.Expression, least: int = OR) -> str:
+        """*expression*, in brackets if it binds less strongly than *least* demands: Lua counts brackets."""
+        text, binds = self._plain(expression), strength(expression)
+        if id(expression) in self._presences:
+            text, binds = f"({text}) ~= nil" if binds <= COMPARISON else f"{text} ~= nil", COMPARISON
+        return f"({text})" if binds < least else text
 
     def _plain(self, expression: syntax.Expression) -> str:
         match expression:
@@ -128,35 +132,44 @@ class _Translator:
                 return expression.text
             case syntax.Boolean():
                 return "true" if expression.value else "false"
-            case syntax.Name():
-                return expression.name
-            case syntax.Member():
-                return f"{self._text(expression.owner)}.{expression.field}"
-            case syntax.Call():
-                return f"{self._text(expression.callee)}({', '.join(map(self._text, expression.arguments))})"
+            case syntax.Name() | syntax.Member() | syntax.Call():
+                return self._path(expression)
             case syntax.Unary():
-                return f"({expression.operator} {self._text(expression.operand)})"
+                return f"{expression.operator} {self._text(expression.operand, UNARY)}"
             case syntax.Chain():
                 return self._chain(expression)
             case syntax.Constructor():
-                entries = (f"{entry.key} = {self._text(entry.value)}" for entry in expression.entries)
+                entries = [f"{entry.key} = {self._text(entry.value)}" for entry in expression.entries]
                 return f"{{{', '.join(entries)}}}"
             case syntax.FunctionLiteral():
                 parameters = ", ".join(parameter.name for parameter in expression.parameters)
                 body = self.block(expression.body)
                 return f"function({parameters})\n{body}{_MARK}{expression.at[0]}{_MARK}end"
 
+    def _path(self, path: syntax.Path) -> str:
+        """A path of any length, read from its end."""
+        parts = list[str]()
+        while not isinstance(path, syntax.Name):
+            if isinstance(path, syntax.Member):
+                parts.append(f".{path.field}")
+                path = path.owner
+            else:
+                parts.append(f"({', '.join([self._text(argument) for argument in path.arguments])})")
+                path = path.callee
+        return path.name + "".join(reversed(parts))
+
     def _chain(self, chain: syntax.Chain) -> str:
-        """Operators of one level need no brackets between them, which Lua could only nest 200 deep."""
-        first, *operands = map(self._text, chain.operands)
         if chain.operator == "..":
-            return f"{JOIN}({', '.join((first, *operands))})"
-        text, is_float = first, False
-        for operation, operand in zip(chain.operations, operands, strict=True):
+            return f"{JOIN}({', '.join([self._text(operand) for operand in chain.operands])})"
+        (first, least), *others = operands(chain)
+        text, is_float = self._text(first, least), False
+        for operation, (operand, least) in zip(chain.operations, others, strict=True):
             if operation.operator == "%" and not is_float:
-                text, is_float = f"({text} + 0.0)", True  # all that follows is a float as well
-            text = f"{text} {operation.operator} {operand}"
-        return f"({text})"
+                right, is_float = f"({self._text(operand, SUM)} + 0.0)", True  # so is all that follows
+            else:
+                right = self._text(operand, least)
+            text += f" {operation.operator} {right}"
+        return text
 
 
 INSTRUCTIONS = 10_000_000

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fimlsp.languages.slua.interface import Interface
 from fimlsp.languages.slua.types import VOID, Table, Type
 
-LOOP_SLOTS = 6
-"""Local variables of Lua that a loop takes for itself, with room to spare."""
+LOOP_SLOTS = 3
+"""Local variables of Lua that a loop with a counter takes for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,12 @@ class Scopes:
         self.body.slots = slots
 
     @contextmanager
-    def loop(self) -> Iterator[None]:
-        """Within a loop, which takes some of Lua's variables for itself."""
+    def loop(self, slots: int = 0) -> Iterator[None]:
+        """Within a loop, which takes so many *slots* of Lua's variables for itself."""
         self.body.loops += 1
-        self.body.slots += LOOP_SLOTS
+        self.body.slots += slots
         yield
-        self.body.slots -= LOOP_SLOTS
+        self.body.slots -= slots
         self.body.loops -= 1
 
     @contextmanager

@@ -185,10 +185,18 @@ class Stack:
     below: Stack | None
     height: int
 
-    @cached_property
+    @property
     def outline(self) -> Outline:
-        """The closers that are still to come."""
-        return self.task.outline(() if self.below is None else self.below.outline)
+        """The closers that are still to come. Each stack keeps its own, as it is above many others."""
+        unknown = list[Stack]()
+        stack: Stack | None = self
+        while stack is not None and "_outline" not in stack.__dict__:
+            unknown.append(stack)
+            stack = stack.below
+        outline: Outline = () if stack is None else stack.__dict__["_outline"]
+        for above in reversed(unknown):
+            outline = above.__dict__["_outline"] = above.task.outline(outline)
+        return outline
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,11 @@ class ProgramOptions:
     "--tokens", default=256, show_default=True, type=click.IntRange(1), help="Maximum number of tokens."
 )
 @click.option(
+    "--context-tokens",
+    type=click.IntRange(1),
+    help="The most that the model reads and writes together.  [default: 2,048 on a CPU, more on a GPU]",
+)
+@click.option(
     "--temperature",
     default=0.0,
     show_default=True,
@@ -167,6 +172,7 @@ def generate(
     python: PythonVersion,
     check: Literal["parse", "compile"],
     tokens: int,
+    context_tokens: int | None,
     temperature: float,
     top_p: float,
     top_k: int | None,
@@ -198,7 +204,7 @@ def generate(
         beams=beams,
         stop_when=given.stop_when,
     )
-    write_program(load(load_of(Settings(**model))), given, settings)
+    write_program(load(load_of(Settings(**model)), context_tokens), given, settings)
 
 
 def _read_prompt(file: Path | None) -> bytes:

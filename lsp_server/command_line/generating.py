@@ -152,14 +152,14 @@ def _invalid_prompt(text: bytes, empty: State | None, language: str) -> click.Cl
     return click.ClickException(f"Cannot continue the prompt: it is not valid {language}.")
 
 
-def load(model: Load) -> FimModel:
-    """The loaded model.
+def load(model: Load, context: int | None) -> FimModel:
+    """The loaded model; *context* is that of `load_model`.
 
     Raises:
         click.ClickException: It cannot be loaded.
     """
     try:
-        return open_model(model, lambda _: None)
+        return open_model(model, lambda _: None, context)
     except Exception as error:
         raise click.ClickException(explain(error, "loading the model", log)) from error
 

@@ -568,8 +568,11 @@ class Backend:
         return Completion(reason=TOO_SLOW.format(limits.deadline_ms))
 
 
-def open_model(load: Load, on_progress: Callable[[float], None]) -> FimModel:
-    """The model of *load*; *on_progress* receives the loaded share of its weights."""
+def open_model(load: Load, on_progress: Callable[[float], None], context: int | None = None) -> FimModel:
+    """The model of *load*; *on_progress* receives the loaded share of its weights.
+
+    *context* is that of `load_model`.
+    """
     from fimlsp.models.loading import load_model
     from fimlsp.models.networks.torch.threads import default_threads
 
@@ -583,6 +586,7 @@ def open_model(load: Load, on_progress: Callable[[float], None]) -> FimModel:
         family=load.family,
         order=order,
         threads=load.threads or default_threads(),
+        context=context,
         api=api,
         api_key_variable=load.api_key_variable,
         on_progress=on_progress,

@@ -175,9 +175,10 @@ def _first_lines(right: bytes, lines: int) -> bytes:
 
 def _no_room(reserve: int, context: int, before: int = 0) -> ModelError:
     more = f" and the {before} tokens before them" if before else ""
+    remedies = ", shorten the context and the instructions, or load the model with a larger context"
     return ModelError(
         f"Cannot write {reserve} tokens: they{more} do not fit into a context of {context}. Ask for fewer"
-        f"{', or shorten the instructions' if before else ''}."
+        f"{remedies if before else ''}."
     )
 
 

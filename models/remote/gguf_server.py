@@ -72,7 +72,12 @@ def path_of(name: str) -> Path:
 
 
 def load_gguf(
-    path: Path, device: str | None, threads: int | None, family: str | Family | None, order: Order | None
+    path: Path,
+    device: str | None,
+    threads: int | None,
+    family: str | Family | None,
+    order: Order | None,
+    most_context: int | None = None,
 ) -> RemoteModel:
     """The model of the GGUF file at *path*, in a server of its own.
 
@@ -82,13 +87,14 @@ def load_gguf(
         threads: maximum number of CPU threads; None: llama.cpp's default.
         family: as in `load_model`.
         order: as in `load_model`.
+        most_context: the `context` of `load_model`.
 
     Raises:
         ModelError: the file is damaged, no token ends the texts of the model, memory does not
             suffice, or the extra `gguf` is missing.
     """
     file = ModelFile.read(path, family, order)
-    context = file.context(_context_max(device))
+    context = file.context(most_context or _context_max(device))
     needed = needed_bytes(file.header.size, 1, POOL * context * file.cache_bytes_of_token)
     check_memory(path.name, "cpu", needed, free_main_memory())
     server = start_server(path, path.name, context, device, threads)

@@ -36,6 +36,8 @@ CHUNK = 1 << 16
 HEAD_MAX = 1 << 16
 ANSWER_S = 10.0
 RUN_S = 60.0
+"""Longest wait for an answer to a short question, and for a sign of life while the network computes."""
+
 FRESH_S = 2.0
 """A connection used this recently counts as alive; servers close idle ones."""
 

@@ -25,7 +25,7 @@ from fimlsp.models.remote.errors import (
     log_probability,
     token_id,
 )
-from fimlsp.models.remote.http_client import HttpClient
+from fimlsp.models.remote.http_client import RUN_S, HttpClient
 from fimlsp.models.remote.look_ahead import (
     CANDIDATES,
     ServerStep,
@@ -48,6 +48,7 @@ ALL_OF_ONE = {**GREEDY, "response_fields": ["completion_probabilities"]}
 SHARED_ONE_IN = 2
 """A text goes on in a slot if that has this share of the text, or of its own; else it gets the oldest."""
 
+FOREIGN_MARKER = "<|im_start|>"
 NO_CANDIDATES = "tokens without their candidates"
 
 
@@ -175,7 +176,7 @@ class LlamaServer:
         if self.candidates >= number:
             return None
         body = {**self._prompt(text), "n_predict": 1, "n_probs": number, **ALL_OF_ONE}
-        answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]})
+        answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]}, RUN_S)
         return self._step(answer).candidates
 
     def _forced(self, text: Sequence[int]) -> ServerStep:
@@ -202,6 +203,7 @@ class LlamaServer:
                     if self.meter.report(progress):
                         self._client.renew()
                 else:
+                    self._client.renew()
                     yield event
 
     def _prompt(self, text: Sequence[int]) -> dict[str, object]:
@@ -269,11 +271,15 @@ def as_bytes(piece: str | list[int]) -> bytes:
 
 
 def chat_of_server(client: HttpClient, tokenizer: ServerTokenizer) -> ChatTemplate | None:
-    """The template of conversations that the server reports; None if its model has none."""
+    """The template of conversations that the server reports; None if its model has none.
+
+    For such a model llama.cpp reports one of another family, whose markers are no tokens of this one.
+    """
     props = client.ask("/props")
     text, start, end = (str(props.get(key) or "") for key in ("chat_template", "bos_token", "eos_token"))
 
     def encode(part: str) -> list[int]:
         return [token for token, _ in tokenizer.pieces(part, has_markers=True)] if part else []
 
-    return ChatTemplate(text, start, end, encode) if text else None
+    is_foreign = FOREIGN_MARKER in text and len(encode(FOREIGN_MARKER)) > 1
+    return ChatTemplate(text, start, end, encode) if text and not is_foreign else None

@@ -89,6 +89,11 @@ class ModelFile:
     ) -> ModelFile:
         return cls(path, header, fim_format(header, path.name, family=family, order=order, untrained=True))
 
+    @property
+    def has_chat(self) -> bool:
+        """True if the file has a template of conversations."""
+        return bool(self.header.text("tokenizer.chat_template"))
+
     def context(self, most: int) -> int:
         """Tokens of context that the model was trained to read, at most *most*."""
         return min(self._size("context_length") or most, most)
@@ -125,7 +130,7 @@ class ModelFile:
             identity=sampled_digest(self.path),
             estimate=self.header.text(ESTIMATE_KEY),
             wants_buffer=self.header.values.get(BUFFER_KEY) is True,
-            chat=chat_of_server(client, ServerTokenizer(client, table)),
+            chat=chat_of_server(client, ServerTokenizer(client, table)) if self.has_chat else None,
         )
 
 

@@ -138,7 +138,7 @@ def test_instructions_need_a_chat_template(model):
         replace(model, chat=chat), b"", start, settings, context=b"class Stack", instructions="Write a stack."
     )
     assert asked.text == generate(model, b"", start, settings, context=text).text
-    with pytest.raises(ModelError, match="or shorten the instructions"):
+    with pytest.raises(ModelError, match="shorten the context and the instructions, or load"):
         generate(replace(model, chat=chat), b"", start, settings, instructions="a b " * 2000)
 
 

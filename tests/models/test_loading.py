@@ -103,6 +103,9 @@ def test_the_context_is_bounded_on_the_cpu(tmp_path):
     c.change_config(folder, max_position_embeddings=10**9)
     for dtype in (None, "float32"):
         assert load_model(str(folder), dtype=dtype).context == 2048
+        assert load_model(str(folder), dtype=dtype, context=5000).context == 5000
+    c.change_config(folder, max_position_embeddings=300)
+    assert load_model(str(folder), context=5000).context == 300, "as it was trained"
 
 
 @pytest.mark.parametrize("dtype", [None, "float32"])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable, given_variables
+from fimlsp.languages.slua.scopes import Variable, given_variables
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
 from fimlsp.languages.typed.lexicon import PLACEHOLDER
 
@@ -172,9 +172,9 @@ class Environment:
         """With *table* added."""
         return replace(self, types={**self.types, table.name: table})
 
-    def in_loop(self) -> Environment:
-        """In the body of a loop."""
-        return replace(self, loops=self.loops + 1, slots=self.slots + LOOP_SLOTS)
+    def in_loop(self, slots: int) -> Environment:
+        """In the body of a loop, which takes so many *slots* for itself."""
+        return replace(self, loops=self.loops + 1, slots=self.slots + slots)
 
     def in_function(self, result: Type) -> Environment:
         """In the body of a function that returns *result*."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 from fimlsp.languages.slua.incremental.environment import Inhabitants
 from fimlsp.languages.slua.incremental.goals import (
+    CONCATENATION,
     OPERATORS,
     OR,
     POWER,
@@ -27,9 +29,11 @@ from fimlsp.languages.slua.incremental.goals import (
     target_for,
 )
 from fimlsp.languages.slua.incremental.machine import (
+    LeaveFunction,
     LeaveScope,
     Machine,
     Outline,
+    Room,
     SetWeight,
     Sign,
     Step,
@@ -80,7 +84,7 @@ def function_tasks(machine: Machine, function: Function) -> list[Task]:
         tasks += [Sign(",")] if number else []
         tasks.append(ParameterName(parameter))
     body = machine.body(function.result is not VOID)
-    return [*tasks, Sign(")"), body, Sign("end"), LeaveScope(machine.environment, machine.weight)]
+    return [*tasks, Sign(")"), body, Sign("end"), LeaveFunction(machine.environment, machine.weight)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +121,14 @@ class Operand(Task):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         target, level = self.target, self.level
+        if self._may_be_joined():
+            machine = add_weight(machine.push(Room(machine.weight)), 1)
         match token:
             case "true" | "false":
                 return machine.push(AfterOperand(Value(BOOLEAN), target, level))
             case "not":
-                return machine.push(
-                    Operand(Condition.ANY, UNARY), AfterOperand(Value(BOOLEAN), target, level, UNARY)
-                )
+                operator = AfterOperand(Value(BOOLEAN), target, level, UNARY)
+                return machine.push(Operand(Condition.ANY, UNARY), Room(machine.weight), operator)
             case "-":
                 return machine.push(Operand(NUMBER, UNARY), AfterOperand(Value(NUMBER), target, level, UNARY))
             case "(":
@@ -144,6 +149,10 @@ class Operand(Task):
             return machine.push(AfterOperand(Value(NUMBER), target, level))
         variable = machine.environment.variables[token]
         return machine.push(PathTail(Value(variable.type), ValueGoal(target, level), variable.fixed))
+
+    def _may_be_joined(self) -> bool:
+        """True if texts may be joined in it, which the translation does by a call."""
+        return self.level <= CONCATENATION and (isinstance(self.target, Condition) or self.target is STRING)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -173,6 +182,7 @@ def made_values(target: TargetType, level: int, scope: Inhabitants) -> ExpectedT
 class AfterBracket(Step):
     """After brackets: the enclosed expression is an operand."""
 
+    size: ClassVar[int] = 1
     target: TargetType
     level: int
 
@@ -186,6 +196,7 @@ class AfterBracket(Step):
 class AfterOperand(Task):
     """The operators from *level* to *most* that may follow an operand; those above belong to the operand."""
 
+    size: ClassVar[int] = 1
     value: Value
     target: TargetType
     level: int
@@ -213,7 +224,8 @@ class AfterOperand(Task):
         heavier = add_weight(machine, 1)
         if token == "..":  # all parts of a text are held until it is joined
             return heavier.push(right, following)
-        return heavier.push(right, SetWeight(machine.weight), following)
+        after = Room(machine.weight) if token == "%" else SetWeight(machine.weight)
+        return heavier.push(right, after, following)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -229,6 +241,7 @@ class AfterOperand(Task):
 class PathTail(Task):
     """The continuation of a path that has arrived at *value*."""
 
+    size: ClassVar[int] = 1
     value: Value
     goal: Goal
     fixed: str
@@ -260,7 +273,7 @@ class PathTail(Task):
         """As in `Task`."""
         if token == ".":
             assert isinstance(self.value.type, Table)
-            return add_weight(machine, 2).push(FieldName(self.value.type, self.goal))
+            return machine.push(FieldName(self.value.type, self.goal))
         if token == "(":
             assert isinstance(self.value.type, Function)
             return self._call(machine, self.value.type)
@@ -270,12 +283,11 @@ class PathTail(Task):
 
     def _call(self, machine: Machine, function: Function) -> Machine:
         arguments: list[Task] = []
-        machine = add_weight(machine, 2 + len(function.parameters))
-        for number, parameter in enumerate(function.parameters):
-            arguments += [Sign(",", machine.weight)] if number else []
+        for number, parameter in enumerate(function.parameters, 1):
+            arguments += [Sign(",", machine.weight + number)] if number > 1 else []
             arguments.append(Operand(target_for(parameter), OR))
         tail = PathTail(Value(function.result), self.goal, "the result of a function", True)
-        return machine.push(*arguments, Sign(")", machine.weight), tail)
+        return add_weight(machine, 1).push(*arguments, Sign(")", machine.weight), tail)
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -388,7 +400,7 @@ class EntryName(Task):
     def take(self, machine: Machine, token: str) -> Machine:
         """As in `Task`."""
         value = Operand(target_for(self.table.fields[token].type), OR)
-        return add_weight(machine, 2).push(
+        return add_weight(machine, 1).push(
             Sign("="), value, Entries(self.table, self.given | {token}, self.weight)
         )
 

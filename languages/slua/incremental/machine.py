@@ -17,16 +17,23 @@ from fimlsp.languages.typed import machine as core
 from fimlsp.languages.typed.machine import Outline as Outline
 from fimlsp.languages.typed.machine import Stack as Stack
 
-MOST_WEIGHT = 60
-"""Beyond this weight only required lexemes are accepted, so that the limits of Lua are kept."""
+MOST_LEVELS, MOST_HELD = 140, 200
+"""Levels within each other, and values held at once, beyond which only required lexemes are accepted.
+
+Lua has limits for both. The distance to those of the checker is room for what a text still needs.
+"""
 
 
 class Task(core.Task["Machine"]):
-    """Something to read in a script."""
+    """Something to read in a script; its size is the number of levels that Lua counts around it."""
+
+    size: ClassVar[int] = 0
 
 
 class Step(core.Step["Machine"], Task):
     """A task that reads nothing."""
+
+    size: ClassVar[int] = 0
 
 
 _OPENING = frozenset(("(", "{"))
@@ -55,6 +62,7 @@ class Sign(core.Sign["Machine"], Task):
 class LeaveScope(Step):
     """The end of a scope: restores the environment around it, and its weight."""
 
+    size: ClassVar[int] = 1
     environment: Environment
     weight: int
 
@@ -64,15 +72,28 @@ class LeaveScope(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class LeaveFunction(LeaveScope):
+    """The end of a function, a level with the expression that it is."""
+
+    size: ClassVar[int] = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SetWeight(Step):
     """The end of an operand: restores the weight of the expression before it."""
 
-    size: ClassVar[int] = 0
     weight: int
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
         return machine.with_weight(self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Room(SetWeight):
+    """The end of an operand for which the translation may need one more level."""
+
+    size: ClassVar[int] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +113,12 @@ class Machine(core.Machine):
         body: makes the task of a function's body; its argument is True if the body has to return.
         value: the expression that was read last.
         returned: True if every way through the block that was closed last ends with `return`.
-        weight: of the surrounding expression so far. Each field, call and table entry weighs two, each
-            argument and each part of a joined text one. An operator weighs one within its right operand.
+        weight: number of values that the surrounding expression holds: functions with their arguments,
+            parts of a joined text, tables, and the left operands of operators.
     """
 
     expects: ClassVar[type[ExpectedTokens]] = ExpectedTokens
+    most_height: ClassVar[int] = MOST_LEVELS
 
     environment: Environment
     body: Callable[[bool], Task]
@@ -127,5 +149,5 @@ class Machine(core.Machine):
 
     @property
     def is_full(self) -> bool:
-        """As in the core; also if the expression is heavy."""
-        return self.height > self.most_height or self.weight > MOST_WEIGHT
+        """As in the core; also if the function holds many values."""
+        return self.height > self.most_height or self.weight + self.environment.slots > MOST_HELD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import PathTail, WholeExpression
@@ -10,12 +11,12 @@ from fimlsp.languages.slua.incremental.goals import Condition, StatementGoal, le
 from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outline, Sign, Step, Task, Value
 from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
 from fimlsp.languages.slua.incremental.type_expressions import TableName, WrittenType
-from fimlsp.languages.slua.scopes import Variable
+from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable
 from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functions
 from fimlsp.languages.typed import machine as core
 from fimlsp.languages.typed.lexicon import PLACEHOLDER
 
-MOST_SLOTS, MOST_NAMES = 100, 130
+MOST_SLOTS, MOST_NAMES = 160, 200
 """Beyond these no variable may be declared. They leave room for the variables of required functions."""
 
 
@@ -185,6 +186,7 @@ class AfterBlock(Step):
 class Branch(Task):
     """After a branch of `if`; *returned*: True if all branches before this one return."""
 
+    size: ClassVar[int] = 1
     closing: LeaveScope
     returned: bool = True
     is_last: bool = False
@@ -287,7 +289,9 @@ class LoopName(Task):
         """As in `Task`."""
         bounds = (Sign("="), WholeExpression(NUMBER), Sign(","), WholeExpression(NUMBER), Sign("do"))
         declared = Declare(Variable(token, NUMBER, "it counts the loop"))
-        return machine.push(*bounds, EnterLoop(), declared, Block(), Sign("end"), self.closing, Sign(";"))
+        return machine.push(
+            *bounds, EnterLoop(LOOP_SLOTS), declared, Block(), Sign("end"), self.closing, Sign(";")
+        )
 
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
@@ -297,8 +301,10 @@ class LoopName(Task):
 
 @dataclass(frozen=True, slots=True)
 class EnterLoop(Step):
-    """The start of the body of a loop."""
+    """The start of the body of a loop, which takes so many *slots* of Lua's variables for itself."""
+
+    slots: int = 0
 
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
-        return machine.with_environment(machine.environment.in_loop())
+        return machine.with_environment(machine.environment.in_loop(self.slots))

@@ -48,7 +48,11 @@ class Placement:
 
 
 def choose_placement(
-    files: CheckpointFiles, device: str | None, dtype: DType | None, wanted_bits: BitsChoice
+    files: CheckpointFiles,
+    device: str | None,
+    dtype: DType | None,
+    wanted_bits: BitsChoice,
+    most_context: int | None = None,
 ) -> Placement:
     """Choose device, precision and context for the checkpoint of *files*; arguments that are given win.
 
@@ -61,7 +65,7 @@ def choose_placement(
     bits = _default_bits(files, kind, dtype) if wanted_bits == "auto" else wanted_bits
     _check_quantiser(kind, bits)
     chosen = getattr(torch, dtype) if dtype else _default_dtype(files, kind)
-    context = min(_context(files.config), CONTEXT_MAX[kind])
+    context = min(_context(files.config), most_context or CONTEXT_MAX[kind])
     placement = Placement(device, torch.float32 if kind == "cpu" and bits == 8 else chosen, bits, context)
     check_memory(files.name, device, _needed_memory(files, placement), free_memory(device))
     return placement

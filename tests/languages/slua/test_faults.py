@@ -84,7 +84,7 @@ SCRIPTS = [
     ("local x: string = 'a';", None),
     ("local ^end: number = 1;", "unexpected `end`; expected a name"),
     ("local x: number = " + "(" * 2 + "^);", "unexpected `)`"),
-    ("local x: number = " + "- " * 130 + "1;", None),
+    ("local x: number = " + "- " * 200 + "1;", None),
 ]
 
 
@@ -151,4 +151,4 @@ DEEP = {
 @pytest.mark.parametrize("kind", DEEP)
 def test_a_script_that_nests_too_deeply_has_a_fault(kind):
     (fault,) = check_script(DEEP[kind], Interface()).faults
-    assert "nested too deeply" in fault.message
+    assert "nested deeper than 180 levels" in fault.message

@@ -2,14 +2,19 @@
 
 from fimlsp.languages.slua.incremental.tokens import needs_space
 
+OPENERS = sorted({*"({^%-", "..", "and", "do", "for", "function", "if", "local", "not", "return", "while"})
+CLOSERS = frozenset((")", "}", "end"))
 NAMES = ("a", "b", "c", "value", "name", "x1", "Thing", "Other")
 
 
-def walk(start, rng, length):
-    """About *length* lexemes, a random walk from *start*, and then the shortest completion."""
+def walk(start, rng, length, choices=sorted):
+    """About *length* lexemes, a random walk from *start*, and then the shortest completion.
+
+    *choices* are those of the words that may come; some words come in any case.
+    """
     state, text, before = start, "", ""
     for _ in range(length):
-        token = _token(state.machine_at_end, rng)
+        token = _token(state.machine_at_end, rng, choices if rng.random() < 0.8 else sorted)
         if token is None:
             break
         written = f"{' ' if needs_space(before, token) else ''}{token}"
@@ -19,7 +24,13 @@ def walk(start, rng, length):
     return text + state.shortest_completion.decode()
 
 
-def _token(machine, rng):
+def deep_walk(start, rng, length):
+    """As `walk`, with an inclination to six of the lexemes that open something, and few that close it."""
+    inclination = frozenset(rng.sample(OPENERS, 6))
+    return walk(start, rng, length, lambda words: sorted(inclination & words or words - CLOSERS or words))
+
+
+def _token(machine, rng, choices):
     expected = machine.expected()
     kinds = ["words"] * 4 * bool(expected.words) + ["name"] * (expected.taken_names is not None)
     kinds += ["number"] * expected.number + ["string"] * expected.string
@@ -27,7 +38,7 @@ def _token(machine, rng):
         return None
     match rng.choice(kinds):
         case "words":
-            return rng.choice(sorted(expected.words))
+            return rng.choice(choices(expected.words))
         case "name":
             names = [name for name in NAMES if name not in expected.taken_names]
             return rng.choice(names) if names else f"n{rng.randrange(10**6)}"

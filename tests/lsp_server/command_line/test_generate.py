@@ -55,6 +55,13 @@ def test_a_context_is_no_part_of_the_program(tmp_path):
     assert ast.parse(text)
 
 
+def test_the_size_of_the_context_may_be_chosen(tmp_path):
+    (tmp_path / "notes.txt").write_text("a note\n" * 600, encoding="utf-8")
+    refused = run("--context", tmp_path / "notes.txt", "--context-tokens", 64, prompt="x = ")
+    assert "do not fit into a context of 64. Ask for fewer, shorten the context" in refused.stderr
+    assert ast.parse(written("--context-tokens", 40, prompt="x = "))
+
+
 def test_other_languages(tmp_path):
     json.loads(written("--language", "json", prompt='{"a": '))
     (tmp_path / "lists.lark").write_text(LISTS, encoding="utf-8")

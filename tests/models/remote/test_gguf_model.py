@@ -73,18 +73,20 @@ def test_without_llama_cpp_the_remedy_is_told(gguf, monkeypatch):
         load_model(str(gguf("Qwen-Coder")))
 
 
-DEVICES = {  # the option `device`, has llama.cpp a GPU?, the model's own context; tokens of context
-    "a processor": (None, False, 32_768, 2048),
-    "a GPU": (None, True, 32_768, 8192),
-    "a certain GPU": ("cuda:1", True, 32_768, 8192),
-    "the processor beside a GPU": ("cpu", True, 32_768, 2048),
-    "a short context": (None, True, 4096, 4096),
+DEVICES = {  # `device`, has llama.cpp a GPU?, the model's own context, that chosen; tokens of context
+    "a processor": (None, False, 32_768, None, 2048),
+    "a GPU": (None, True, 32_768, None, 8192),
+    "a certain GPU": ("cuda:1", True, 32_768, None, 8192),
+    "the processor beside a GPU": ("cpu", True, 32_768, None, 2048),
+    "a short context": (None, True, 4096, None, 4096),
+    "one that was chosen": ("cpu", False, 32_768, 5000, 5000),
+    "a longer one than the model's": ("cpu", False, 4096, 5000, 4096),
 }
 
 
 @pytest.mark.parametrize("case", DEVICES)
 def test_the_context_is_longer_on_a_gpu(case, tmp_path, monkeypatch):
-    device, has_gpu, own, expected = DEVICES[case]
+    device, has_gpu, own, chosen_context, expected = DEVICES[case]
     tokens = ["<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<|endoftext|>"]
     path = write_gguf(tmp_path / "a.gguf", tokens, "starcoder2", starcoder2__context_length=own)
     started = []
@@ -96,5 +98,5 @@ def test_the_context_is_longer_on_a_gpu(case, tmp_path, monkeypatch):
     monkeypatch.setattr(gguf_server, "has_gpu", lambda: has_gpu)
     monkeypatch.setattr(gguf_server, "start_server", start)
     with pytest.raises(ModelError, match="not started here"):
-        gguf_server.load_gguf(path, device, 1, None, None)
+        gguf_server.load_gguf(path, device, 1, None, None, chosen_context)
     assert started == [(expected, device)]

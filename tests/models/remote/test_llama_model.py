@@ -96,3 +96,13 @@ def test_the_model_of_a_file_on_this_machine_is_mixed_as_in_the_process(gguf, se
     text = "for größe in self.areas[1]:\n    x_1 += 2"
     assert here.vocabulary.encode(text) == there.vocabulary.encode(text)
     assert there.name == "bundled.gguf (llama-server)"
+
+
+@pytest.mark.usefixtures("place", "elsewhere")
+@pytest.mark.parametrize("template", ["", "{{ messages[0].content }}!"])
+def test_a_model_has_only_a_chat_template_of_its_own(template, tmp_path):
+    own = {"chat_template": template} if template else {}
+    path = byte_level(tmp_path / "chat.gguf", NOT_NAMED, 600, 7, "qwen2", **own)
+    server = serve(path, key=KEY)
+    for model in (load_model(server.listening_address), load_model(str(path))):
+        assert (model.chat is not None) is bool(template), "llama.cpp has one for those without"

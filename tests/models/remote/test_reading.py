@@ -80,8 +80,8 @@ class Reporting:
         self.renewed += 1
 
 
-@pytest.mark.parametrize(("read", "renewed"), [((100, 200, 300), 3), ((100, 100, 100), 1), ((), 0)])
-def test_a_server_that_reads_on_may_take_as_long_again(read, renewed):
+@pytest.mark.parametrize(("read", "renewed"), [((100, 200, 300), 4), ((100, 100, 100), 2), ((), 1)])
+def test_a_server_that_reads_or_writes_on_may_take_as_long_again(read, renewed):
     client = Reporting([progress(each) for each in read])
     server = LlamaServer(client, LearnedBytes(client.address, 4), frozenset([3]))
     with server.meter.measured(1000):
