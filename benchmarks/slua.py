@@ -32,9 +32,9 @@ from rich.table import Table
 
 from fimlsp import DecodeSettings, load_model
 from fimlsp.datasets.reports.charts import scatter
-from fimlsp.languages.slua.incremental.parser import ScriptState, begin
-from fimlsp.languages.slua.incremental.tokens import TOKEN, ExpectedTokens
+from fimlsp.languages.slua.incremental.statements import ScriptState, begin
 from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.lexemes import TOKEN, ExpectedTokens
 from fimlsp.models.completion import generate
 from fimlsp.models.decoding import middle as timed
 from fimlsp.models.decoding.middle import Middle

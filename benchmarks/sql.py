@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from fimlsp.languages.sql.parser import QueryState, begin
+from fimlsp.languages.sql.queries import QueryState, begin
 from fimlsp.languages.sql.schema import read_schema
 
 SIZES = (5, 20, 100)

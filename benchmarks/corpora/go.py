@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from fimlsp.languages.go import go
-from fimlsp.languages.go.lexical_spec import KEYWORDS
+from fimlsp.languages.go import KEYWORDS, go
 
 from .corpus import Corpus, MadeUpCorpus
 

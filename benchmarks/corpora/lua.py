@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from fimlsp.languages.lua import lua
-from fimlsp.languages.lua.lexical_spec import KEYWORDS
+from fimlsp.languages.lua import KEYWORDS, lua
 
 from .corpus import Corpus, MadeUpCorpus
 

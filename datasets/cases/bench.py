@@ -16,7 +16,7 @@ from fimlsp.datasets.cases.result import CONSTRAINED, Result
 from fimlsp.datasets.cuts.selection import CutRecord
 from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.cuts.strategies import Cut
-from fimlsp.datasets.languages.known import LANGUAGES
+from fimlsp.datasets.languages import LANGUAGES
 from fimlsp.datasets.languages.lua import Scripts
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.python import PYTHON

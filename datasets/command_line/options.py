@@ -180,7 +180,7 @@ class CaseOptions:
         from fimlsp.datasets.cuts.selection import Selection, read_cases
         from fimlsp.datasets.cuts.source import Source, SourceError
         from fimlsp.datasets.cuts.source_file import Filters
-        from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
+        from fimlsp.datasets.languages import LANGUAGES as KNOWN
 
         own = self.own_language()
         language = KNOWN[self.language] if own is None else own.replay_language

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from fimlsp import __version__
 from fimlsp.datasets.cases.bench import BenchSettings
 from fimlsp.datasets.cuts.selection import Selection
-from fimlsp.datasets.languages.known import LANGUAGES
+from fimlsp.datasets.languages import LANGUAGES
 from fimlsp.datasets.languages.lua import Scripts
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.python import PYTHON

@@ -18,7 +18,7 @@ from fimlsp.datasets.runs.run_folder import RESULTS, read_results, read_rows
 from fimlsp.datasets.scripts.faults import kind_of
 from fimlsp.datasets.scripts.tasks import FENCE, Given, ScriptTask, fenced, unfenced
 from fimlsp.languages.slua.checker import check_script
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.tidy import Tidy
 from fimlsp.models.completion import generate
 from fimlsp.models.decoding.settings import DecodeSettings, Unconstrained

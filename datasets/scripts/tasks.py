@@ -9,8 +9,7 @@ from pathlib import Path
 
 from fimlsp.errors import UserError
 from fimlsp.languages.slua.checker import check_script
-from fimlsp.languages.slua.description import described
-from fimlsp.languages.slua.interface import Interface, InterfaceError, extended, read_interface
+from fimlsp.languages.slua.interface import Interface, InterfaceError, described, extended, read_interface
 
 FENCE = "```"
 

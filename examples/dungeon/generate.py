@@ -13,7 +13,7 @@ import click
 from engine.library import HERE, KINDS, Library, load_library
 
 from fimlsp import DecodeSettings, load_model
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.tidy import Tidy
 from fimlsp.models.completion import generate
 from fimlsp.models.loading import FimModel

@@ -8,9 +8,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from fimlsp.languages.slua.incremental.tokens import KEYWORDS
 from fimlsp.languages.slua.interface import Interface, read_interface
-from fimlsp.languages.slua.lexical_spec import slua_lexical_spec
+from fimlsp.languages.slua.lexemes import KEYWORDS, slua_lexical_spec
 from fimlsp.languages.suggested_lines import LinesPolicy
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
@@ -69,7 +68,7 @@ class Slua(Language):
         self, left: bytes, right: bytes, *, may_escape: bool = True, relax: bool = False
     ) -> tuple[State | None, tuple[RelaxedSpan, ...]]:
         """As in `fimlsp.quotient.states.protocol.OwnMiddles`."""
-        from fimlsp.languages.slua.incremental.parser import begin
+        from fimlsp.languages.slua.incremental.statements import begin
         from fimlsp.languages.slua.middles.recovery import closest_middle, repaired_middle
         from fimlsp.languages.slua.tidy import Tidy
 

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from fimlsp.languages.slua.incremental.expressions import AfterBracket, Entries, EntryName, Operand
 from fimlsp.languages.slua.incremental.goals import LEVELS
 from fimlsp.languages.slua.incremental.machine import Machine
-from fimlsp.languages.slua.incremental.parser import ScriptState
-from fimlsp.languages.slua.incremental.statements import Block, Branch, LocalName
-from fimlsp.languages.slua.incremental.tokens import KEYWORDS, TOKEN, WHITESPACE, first_token, needs_space
+from fimlsp.languages.slua.incremental.statements import Block, Branch, LocalName, ScriptState
 from fimlsp.languages.slua.incremental.type_expressions import FieldDeclarations
+from fimlsp.languages.slua.lexemes import KEYWORDS, TOKEN, WHITESPACE, first_token, needs_space
 from fimlsp.languages.slua.middles.middle import MiddleState
 from fimlsp.languages.slua.types import STRING, Function, Table
 

@@ -1,4 +1,4 @@
-"""The tasks of queries: the columns of the result, tables and joins, groups, order and limits."""
+"""The state before a query, and its tasks: columns, tables and joins, groups, order and limits."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fimlsp.languages.sql.clauses import LIMIT, ORDER, WHERE, Group
+from fimlsp.languages.sql.clauses import LIMIT, ORDER, SEMICOLON, WHERE, Group
 from fimlsp.languages.sql.expressions import Operand
 from fimlsp.languages.sql.lexemes import ExpectedTokens
-from fimlsp.languages.sql.machine import Choice, Machine, Purpose, Sign, Step, Task
-from fimlsp.languages.sql.schema import ANY, Table
+from fimlsp.languages.sql.machine import Choice, Machine, Purpose, QueryEnd, Sign, Step, Task
+from fimlsp.languages.sql.schema import ANY, Schema, SchemaError, Table
 from fimlsp.languages.sql.scopes import Clause, Environment, Output
 from fimlsp.languages.sql.sources import STAR
 from fimlsp.languages.sql.values import BOOLEAN
 from fimlsp.languages.typed.lexicon import PLACEHOLDER
+from fimlsp.languages.typed.state import TextState
 
 MOST_DEFINED = 8
 """Queries with names before the main one."""
@@ -358,3 +359,18 @@ class AfterSource(Task):
     def finish(self, machine: Machine) -> str:
         """As in `Task`."""
         return "" if self.may_end(machine) else ","
+
+
+class QueryState(TextState[Machine]):
+    """The state after the first bytes of a query."""
+
+
+def begin(schema: Schema) -> QueryState:
+    """The state before a query over *schema*.
+
+    Raises:
+        SchemaError: it has no tables.
+    """
+    if not schema.tables:
+        raise SchemaError("Cannot write queries: the schema has no tables. Give it CREATE TABLE statements.")
+    return QueryState(Machine(None, Environment(schema), query_tasks).push(Start(), SEMICOLON, QueryEnd()))

@@ -1,6 +1,6 @@
 """The expressions of a TOML file: pairs and headers, with their keys as TOML compares them.
 
-Only texts that the grammar accepts are read, so the patterns are looser than those of `lexical_spec.py`.
+Only texts that the grammar accepts are read, so the patterns are looser than those of `language.py`.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from fimlsp.errors import UserError
 from fimlsp.languages.slua.checker import Checked, check_script
-from fimlsp.languages.slua.description import described as described_scripts
 from fimlsp.languages.slua.interface import Interface, InterfaceError, extended, read_interface
+from fimlsp.languages.slua.interface import described as described_scripts
 from fimlsp.languages.slua.syntax import Call, CallStatement, Name
-from fimlsp.languages.sql.description import described as described_queries
+from fimlsp.languages.sql.schema import described as described_queries
 from fimlsp.languages.sql.schema import read_schema
 
 MOST_BYTES = 1_000_000

@@ -15,13 +15,13 @@ from pathlib import Path
 import click
 
 from fimlsp.errors import explain
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.interface import Interface, InterfaceError, read_interface
 from fimlsp.languages.slua.tidy import Tidy
 from fimlsp.languages.slua.types import Function, Table
-from fimlsp.languages.sql.parser import begin as begin_query
+from fimlsp.languages.sql.queries import begin as begin_query
 from fimlsp.languages.sql.schema import SchemaError, read_schema
-from fimlsp.languages.typed.spacing import Spaced
+from fimlsp.languages.typed.state import Spaced
 from fimlsp.lsp_server.command_line.parameters import read_text
 from fimlsp.lsp_server.command_line.terminal import ProgramOutput
 from fimlsp.lsp_server.messages import Load

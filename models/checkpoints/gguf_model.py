@@ -22,8 +22,7 @@ from fimlsp.models.checkpoints.gguf_header import GgufHeader, read_header
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import LEFT, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, NoMarkersError, find_format
-from fimlsp.models.prompts.marker_texts import is_marker
-from fimlsp.models.prompts.vocabulary import byte_level_bytes, sentence_piece_bytes
+from fimlsp.models.prompts.vocabulary import byte_level_bytes, is_marker, sentence_piece_bytes
 
 QUANTISATIONS = {
     **dict(enumerate(("F32", "F16", "Q4_0", "Q4_1"))),

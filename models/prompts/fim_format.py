@@ -26,7 +26,7 @@ from fimlsp.models.prompts.families import (
     Project,
     without_markers,
 )
-from fimlsp.models.prompts.marker_texts import VISIBLE_SPACE, is_marker
+from fimlsp.models.prompts.vocabulary import VISIBLE_SPACE, is_marker
 
 log = logging.getLogger(__name__)
 

@@ -4,13 +4,17 @@ Byte-level vocabularies (GPT-2 and its descendants) write each byte as one print
 SentencePiece vocabularies write text, with `▁` for a space and `<0x0A>` for a byte that no piece covers.
 Decoding with the tokenizer itself is not enough, because it replaces unfinished UTF-8 and may strip a leading
 space, and the constraint needs every byte.
+
+Markers are tokens that never stand for text of a file. Tokenizers mark some of them as text like any other:
+Qwen3's `<|fim_prefix|>` and `<think>`, or DeepSeek-V3's markers. So a marker is known by its form. Gemma has
+HTML tags as tokens, which are text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from tokenizers import Tokenizer
@@ -18,7 +22,6 @@ from tokenizers import Tokenizer
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.models.errors import ModelError, is_panic
 from fimlsp.models.prompts.incremental_tokenizer import IncrementalTokenizer
-from fimlsp.models.prompts.marker_texts import VISIBLE_SPACE, is_marker, split_markers
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SENTINEL = "\n"
@@ -30,6 +33,21 @@ MOST_FIRST_TOKENS = 8_192
 
 SAMPLE = "\n\tdéf  f(x ):\r\n    return {'中': X[0]}  #\u00a0ﬁ ½ 12\n\n\n"
 """Text that an exact vocabulary encodes and decodes without a change."""
+
+VISIBLE_SPACE = "▁"
+"""A space in SentencePiece vocabularies."""
+
+CHAT = (
+    *("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"),
+    *("<|im_start|>", "<|im_end|>", "<|endoftext|>"),
+)
+"""Markers of conversations that tokenizers mark as text, for servers that do not list their tokens."""
+
+_HTML = re.compile(
+    r"</?(?:table|caption|thead|tbody|tfoot|tr|th|td|h[1-6]|blockquote|strong|em|b|i|u|s|sub|sup|code|a|html"
+    r"|body|img|span|bbox|ul|ol|li|div|p|br|iframe|footer)>"
+)
+_MARKER = re.compile(r"<[^<>\s]{1,80}>|\[[^\[\]\s]{1,80}\]")
 
 
 class ModelVocabulary:
@@ -237,3 +255,18 @@ def _printable_alphabet() -> dict[str, int]:
 
 
 BYTE_OF_CHARACTER = _printable_alphabet()
+
+
+def is_marker(text: str) -> bool:
+    """True if an added token with this *text* is a marker."""
+    return bool(_MARKER.fullmatch(text)) and not _HTML.fullmatch(text)
+
+
+def split_markers(text: str, markers: Collection[str]) -> Iterator[str]:
+    """*text* in parts, none of which has a whole one of *markers*: each is cut after its first character."""
+    start = 0
+    for found in _MARKER.finditer(text):
+        if found[0] in markers:
+            yield text[start : found.start() + 1]
+            start = found.start() + 1
+    yield text[start:]

@@ -13,8 +13,7 @@ from typing import Any
 
 from fimlsp.models.prompts.families import LEFT, LINE_END, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, NoMarkersError, find_format, known_markers
-from fimlsp.models.prompts.marker_texts import CHAT, VISIBLE_SPACE
-from fimlsp.models.prompts.vocabulary import ModelVocabulary
+from fimlsp.models.prompts.vocabulary import CHAT, VISIBLE_SPACE, ModelVocabulary
 from fimlsp.models.remote.errors import RefusedError, invalid_answer
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.llama_server import LearnedBytes, LlamaServer, ServerTokenizer, chat_of_server

@@ -21,8 +21,14 @@ from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder
 
 from fimlsp.quotient.grammar.cfg import Grammar, GrammarError, make_grammar, without_useless
-from fimlsp.quotient.grammar.line_ends import OptionalLineEnds, with_line_ends
-from fimlsp.quotient.grammar.places import Names, Places, in_places, marked
+from fimlsp.quotient.grammar.expansions import (
+    Names,
+    OptionalLineEnds,
+    Places,
+    in_places,
+    marked,
+    with_line_ends,
+)
 
 Definition = tuple[Names, Tree[object]]
 Switches = Callable[[str], bool | None]
@@ -41,7 +47,7 @@ def read_grammar(
 
     *switched_on* maps the name of a switch to True or False, and any other name to None. With *places* the
     rules are copied for the places they occur in (see `places.py`). With *line_ends* a line end may stand
-    before each terminal (see `line_ends.py`). Rules that are unreachable or derive no sentence are dropped
+    before each terminal (see `expansions.py`). Rules that are unreachable or derive no sentence are dropped
     with *drop_useless*; otherwise they are an error.
 
     Raises:

@@ -25,13 +25,11 @@ from fimlsp.quotient.masks.groups import mask_of
 from fimlsp.quotient.masks.parser_queries import ParserPlace, ParserQueries, QueryCache
 from fimlsp.quotient.masks.precomputed import PrecomputedAnswers
 from fimlsp.quotient.masks.rule_suffixes import Expected
+from fimlsp.quotient.masks.texts import FirstLexemes, automaton_of, first_lexemes
 from fimlsp.quotient.masks.token_groups import (
-    FirstLexemes,
     LexedSuffixes,
     Split,
     TokenGroups,
-    automaton_of,
-    first_lexemes,
     lexed_suffixes,
     split_texts,
     token_groups,

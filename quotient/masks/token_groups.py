@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -18,84 +17,17 @@ import numpy as np
 
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
-from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.nesting import Column, ModeStack
-from fimlsp.lexing.values import value
 from fimlsp.quotient.masks.disk_cache import Arrays
 from fimlsp.quotient.masks.end_states import EndStates, LexemeEnd, LexemeEnds
 from fimlsp.quotient.masks.groups import DEAD_GROUP, GroupBuilder, Groups, after_lexeme
-from fimlsp.quotient.masks.texts import Ints, Runs, Suffixes, TextTrie, smallest
+from fimlsp.quotient.masks.texts import FirstLexemes, Ints, Runs, Suffixes, smallest
 from fimlsp.quotient.masks.vocabulary import BoolMask, Vocabulary
 
 _SPACE = b" "
 _NONE = -1
 _FEW = 300
 """Up to this many texts are read one by one, as the array of each step costs as much as so many."""
-
-
-class AutomatonArrays:
-    """The automaton of *lexical* as arrays: `rows[state * 256 + byte]`, `accepts` and `in_word` by state."""
-
-    def __init__(self, lexical: LexerTables) -> None:
-        self._lexical = lexical
-        self.accepts = np.array(lexical.dfa.accepts, np.int32)
-        self.in_word = np.zeros(len(self.accepts), np.bool_)
-        self.in_word[list(lexical.word_states)] = True
-
-    @cached_property
-    def rows(self) -> Ints:
-        """The next state by state and byte."""
-        return np.array(self._lexical.dfa.rows, np.int32).ravel()
-
-
-@remembered(1)
-def automaton_of(lexical: LexerTables) -> AutomatonArrays:
-    """The automaton of *lexical*."""
-    return AutomatonArrays(lexical)
-
-
-@value(eq=False)
-class FirstLexemes:
-    """The longest lexeme at the start of each text.
-
-    `states` is the state after the whole text, 0 if the lexeme ends before. `kinds` is the kind of the
-    longest prefix that is a lexeme, `ends` its length; -1 and 0 if there is none. `checked` are the texts
-    with part of a checked word on the way.
-    """
-
-    states: Ints
-    kinds: Ints
-    ends: Ints
-    checked: BoolMask
-
-
-def first_lexemes(automaton: AutomatonArrays, trie: TextTrie, state: int) -> FirstLexemes:
-    """The first lexeme of each text of *trie*, read from *state* on."""
-    rows, accepts, in_word = automaton.rows, automaton.accepts, automaton.in_word
-    states = np.zeros(trie.n_nodes, np.int32)
-    kinds = np.full(trie.n_nodes, -1, np.int32)
-    ends = np.zeros(trie.n_nodes, np.int32)
-    checked = np.zeros(trie.n_nodes, np.bool_)
-    states[0] = state
-    any_alive, has_words = True, bool(in_word.any())
-    for depth, (first, parents, data) in enumerate(trie.levels, 1):
-        end = first + len(parents)
-        kinds[first:end] = kinds[parents]
-        ends[first:end] = ends[parents]
-        if has_words:
-            checked[first:end] = checked[parents]
-        if not any_alive:
-            continue
-        states[first:end] = reached = rows[states[parents] * 256 + data]
-        any_alive = bool(reached.any())
-        accepted = accepts[reached]
-        is_longer = accepted >= 0
-        np.copyto(kinds[first:end], accepted, where=is_longer)
-        np.copyto(ends[first:end], depth, where=is_longer)
-        if has_words:
-            checked[first:end] |= in_word[reached]
-    nodes = trie.node_of
-    return FirstLexemes(states[nodes], kinds[nodes], ends[nodes], checked[nodes])
 
 
 class LexedSuffixes(NamedTuple):

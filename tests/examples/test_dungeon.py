@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from fimlsp import Engine, json_schema, load_model
 from fimlsp.languages.slua.checker import check_script
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.interface import read_interface
 from fimlsp.languages.slua.types import Function
 from fimlsp.lsp_server.command_line.cli import command_line

@@ -24,7 +24,7 @@ SLACK = 64 << 20
 """Bytes that memory may grow in any case: caches fill, and allocators keep what was freed."""
 
 SECONDS = [
-    pytest.param(3.0, id="short"),
+    pytest.param(1.0, id="short"),
     pytest.param(float(os.environ.get("FIMLSP_FUZZ_SECONDS", "60")), id="long", marks=pytest.mark.fuzz),
 ]
 for_some_seconds = pytest.mark.parametrize("seconds", SECONDS)

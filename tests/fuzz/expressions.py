@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("src/fimlsp/processes", "lexing", "quotient", "languages", "models", "lsp_server", "datasets")
 PACKAGES = (*ROOMS, "editors/environment")
 METHODS = frozenset(["match", "search", "fullmatch", "sub", "subn", "findall", "finditer", "split"])
+_MENTIONED = re.compile(rf"\.(?:{'|'.join(METHODS)}|compile)\b")
 _OFFSET = {"match": 1, "search": 1, "fullmatch": 1}
 """The number of the argument that is an offset; a pattern with an offset reads a text piece by piece."""
 
@@ -51,7 +52,8 @@ class Expression:
 @cache
 def expressions():
     """All expressions of the code, in order."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules()}
+    texts = {path: path.read_text(encoding="utf-8") for path in modules()}
+    trees = {path: ast.parse(text) for path, text in texts.items() if _MENTIONED.search(text)}
     used = {path: _uses(tree) for path, tree in trees.items()}
     everywhere = defaultdict(set)
     for uses in used.values():
@@ -75,11 +77,12 @@ def name_of(path):
 
 
 def _written_in(path, tree, own, everywhere):
+    if "re" not in {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}:
+        return
     owners = {call: (name, is_local) for call, name, is_local in _owners(tree, None, False)}
     named = {name for call, (name, _) in owners.items() if call.func.attr == "compile"}
     unclear = set[str]().union(*(methods for name, methods in own.items() if name not in named))
-    for call in (node for node in ast.walk(tree) if _is_of_re(node)):
-        name, is_local = owners[call]
+    for call, (name, is_local) in owners.items():
         place = f"{path.relative_to(ROOT).as_posix()} {ast.unparse(call.args[0])}"
         if call.func.attr != "compile":
             methods = {call.func.attr}
@@ -110,12 +113,13 @@ def _owners(node, owner, is_local):
 def _uses(tree):
     """The methods that are called, or passed on, by the name of their object."""
     uses = defaultdict(set)
+    nodes = list(ast.walk(tree))
     offsets = {
         node.func: len(node.args) > _OFFSET.get(node.func.attr, len(node.args))
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in METHODS and _name(node.value) != "re":
             uses[_name(node.value)].add(f"{node.attr} at" if offsets.get(node) else node.attr)
     return uses

@@ -162,7 +162,7 @@ PLACES = {
     "docs/languages.md": "{title}",
     "docs/verify.md": "{name}`",
     "CHANGELOG.md": "{title}",
-    "ARCHITECTURE.md": "`{folder}/`",
+    "ARCHITECTURE.md": "`{room}`",
     "pyproject.toml": '"fimlsp.languages.{folder}"',
     "tests/datasets/languages/test_known.py": '("{name}", [',
 }
@@ -174,7 +174,9 @@ def test_every_place_has_every_language(name):
     known = BUILT_IN[name]
     language = known.language()
     title = "JSX" if name == "tsx" else language.name
-    form = {"name": name, "title": title, "folder": type(language).__module__.split(".")[2]}
+    folder = type(language).__module__.split(".")[2]
+    room = f"{folder}.py" if (ROOT / "languages" / f"{folder}.py").exists() else f"{folder}/"
+    form = {"name": name, "title": title, "folder": folder, "room": room}
     missing = [place for place, text in PLACES.items() if text.format(**form) not in read(place)]
     lacking = [place for place in LISTS_OF_IDENTIFIERS if not set(known.identifiers) <= set(words(place))]
     conditions = re.findall(r"editorLangId =~ /(.*?)/", read("vscode-extension/package.json"))

@@ -10,7 +10,7 @@ from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import Python
 from fimlsp.languages.slua.checker import check_script
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.interface import Interface
 from fimlsp.models.completion import generate, generate_many
 from fimlsp.models.decoding.healing import Healed, unread_part

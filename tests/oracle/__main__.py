@@ -25,7 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from fimlsp.datasets.languages.known import LANGUAGES
+from fimlsp.datasets.languages import LANGUAGES
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, Check, version_text
 
 from . import compiling, completeness, conformance, masks, recovery, soundness, typing_replay

@@ -33,7 +33,7 @@ from time import process_time
 from rich.console import Console
 from rich.table import Table
 
-from fimlsp.datasets.languages.known import LANGUAGES
+from fimlsp.datasets.languages import LANGUAGES
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.contract import Language

@@ -40,7 +40,7 @@ from fimlsp.languages.slua.incremental.machine import (
     Task,
     Value,
 )
-from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
+from fimlsp.languages.slua.lexemes import ExpectedTokens
 from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type
 from fimlsp.languages.typed.lexicon import PLACEHOLDER

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
+from fimlsp.languages.slua.lexemes import ExpectedTokens
 from fimlsp.languages.slua.types import Type
 from fimlsp.languages.typed import machine as core
 from fimlsp.languages.typed.machine import Outline as Outline

@@ -1,4 +1,4 @@
-"""The tasks of statements and blocks."""
+"""The tasks of statements and blocks, and the state before a script."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import PathTail, WholeExpression
 from fimlsp.languages.slua.incremental.goals import Condition, StatementGoal, leads_to, target_for
 from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outline, Sign, Step, Task, Value
-from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
 from fimlsp.languages.slua.incremental.type_expressions import TableName, WrittenType
+from fimlsp.languages.slua.interface import Interface, UnknownRootError
+from fimlsp.languages.slua.lexemes import ExpectedTokens
 from fimlsp.languages.slua.scopes import LOOP_SLOTS, Variable
 from fimlsp.languages.slua.types import NUMBER, VOID, Table, Type, holds_functions
 from fimlsp.languages.typed import machine as core
 from fimlsp.languages.typed.lexicon import PLACEHOLDER
+from fimlsp.languages.typed.state import TextState
 
 MOST_SLOTS, MOST_NAMES = 160, 200
 """Beyond these no variable may be declared. They leave room for the variables of required functions."""
@@ -308,3 +310,24 @@ class EnterLoop(Step):
     def instant(self, machine: Machine) -> Machine:
         """As in `Task`."""
         return machine.with_environment(machine.environment.in_loop(self.slots))
+
+
+class ScriptState(TextState[Machine]):
+    """The state after the first bytes of a script."""
+
+
+def begin(interface: Interface, root: str | None = None) -> ScriptState:
+    """The state before a script that is given *interface*.
+
+    With *root* it has to be a script of that kind; otherwise it may be of any kind, or of none.
+
+    Raises:
+        UnknownRootError: the kind is unknown, or no script can be of it.
+    """
+    endings, environment = interface.endings(root), Environment.of(interface)
+    if root is not None and not environment.inhabitants.has(interface.roots[root].type):
+        raise UnknownRootError(
+            f"no script can be of the kind `{root}`: no value of {interface.roots[root].type} can be made"
+        )
+    statements = ScriptStatements(must_return=root is not None, endings=tuple(sorted(endings)))
+    return ScriptState(Machine(None, environment, Block).push(statements, ScriptEnd()))

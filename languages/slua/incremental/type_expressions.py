@@ -9,8 +9,8 @@ from typing import Protocol
 
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Sign, Task
-from fimlsp.languages.slua.incremental.tokens import ExpectedTokens
 from fimlsp.languages.slua.interface import filled
+from fimlsp.languages.slua.lexemes import ExpectedTokens
 from fimlsp.languages.slua.types import (
     MOST_PARAMETERS,
     NUMBER,

@@ -23,7 +23,6 @@ from fimlsp.languages.slua.incremental.expressions import (
 from fimlsp.languages.slua.incremental.goals import OR, satisfies, target_for
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack, Value
 from fimlsp.languages.slua.incremental.statements import Block, LocalType, ScriptStatements
-from fimlsp.languages.slua.incremental.tokens import TOKEN, first_token, is_name
 from fimlsp.languages.slua.incremental.type_expressions import (
     AfterParameter,
     FieldDeclarations,
@@ -31,6 +30,7 @@ from fimlsp.languages.slua.incremental.type_expressions import (
     WrittenType,
     named_types,
 )
+from fimlsp.languages.slua.lexemes import TOKEN, first_token, is_name
 from fimlsp.languages.slua.middles.closers import (
     LONGEST_PART,
     Closers,

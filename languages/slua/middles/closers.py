@@ -10,12 +10,12 @@ from fimlsp.languages.slua.incremental.expressions import Entries, EntryName
 from fimlsp.languages.slua.incremental.goals import LEVELS
 from fimlsp.languages.slua.incremental.machine import LeaveScope, Outline, Sign, Stack
 from fimlsp.languages.slua.incremental.statements import Block, Branch
-from fimlsp.languages.slua.incremental.tokens import is_name
 from fimlsp.languages.slua.incremental.type_expressions import (
     AfterParameter,
     NamedParameterType,
     ParameterTypes,
 )
+from fimlsp.languages.slua.lexemes import is_name
 from fimlsp.languages.slua.types import VOID, Function, Table, Type
 
 _OPENED = {"(": (")",), "{": ("}",), "function": ("end",), "if": ("then", "end")}

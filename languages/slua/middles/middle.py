@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fimlsp.languages.slua.incremental.machine import Stack
-from fimlsp.languages.slua.incremental.parser import ScriptState, begin
-from fimlsp.languages.slua.incremental.tokens import DIGITS, LETTERS, WORD, is_name
+from fimlsp.languages.slua.incremental.statements import ScriptState, begin
 from fimlsp.languages.slua.interface import Interface
+from fimlsp.languages.slua.lexemes import DIGITS, LETTERS, WORD, is_name
 from fimlsp.languages.slua.middles.right_text import RightText, RightTextReader
 from fimlsp.languages.slua.middles.search import Search
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from fimlsp.languages.slua.incremental.machine import Machine
-from fimlsp.languages.slua.incremental.parser import ScriptState
-from fimlsp.languages.slua.incremental.statements import Block
-from fimlsp.languages.slua.incremental.tokens import KEYWORDS, LEXEME, SIGNS, TOKEN
+from fimlsp.languages.slua.incremental.statements import Block, ScriptState
+from fimlsp.languages.slua.lexemes import KEYWORDS, LEXEME, SIGNS, TOKEN
 from fimlsp.languages.slua.middles.middle import MiddleState, middle_between
 from fimlsp.languages.slua.middles.right_text import Mismatch, RightText
 from fimlsp.languages.slua.middles.type_inference import variable_types

@@ -11,10 +11,9 @@ from itertools import pairwise
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, FieldName, Operand, PathTail
 from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack
-from fimlsp.languages.slua.incremental.parser import ScriptState
-from fimlsp.languages.slua.incremental.statements import Block
-from fimlsp.languages.slua.incremental.tokens import LEXEME, SIGNS, is_name, needs_space
+from fimlsp.languages.slua.incremental.statements import Block, ScriptState
 from fimlsp.languages.slua.incremental.type_expressions import ParameterTypes, ResultType, WrittenType
+from fimlsp.languages.slua.lexemes import LEXEME, SIGNS, is_name, needs_space
 from fimlsp.languages.slua.middles.closers import Closer, Closers, opener_kind, outline_of, unmatched_closers
 from fimlsp.languages.slua.types import Table, Type
 from fimlsp.lexing.interruption import checkpoint

@@ -14,8 +14,8 @@ from heapq import heappop, heappush
 from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Stack
 from fimlsp.languages.slua.incremental.statements import Block, Branch
-from fimlsp.languages.slua.incremental.tokens import needs_space
 from fimlsp.languages.slua.incremental.type_expressions import FieldDeclarations
+from fimlsp.languages.slua.lexemes import needs_space
 from fimlsp.languages.slua.middles.candidates import CandidateTokens
 from fimlsp.languages.slua.middles.right_text import Junction, Mismatch, RightTextReader
 from fimlsp.languages.slua.middles.type_inference import declarations

@@ -15,8 +15,8 @@ from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, Fi
 from fimlsp.languages.slua.incremental.goals import ARITHMETIC, ORDERS, Condition, ValueGoal
 from fimlsp.languages.slua.incremental.machine import Machine
 from fimlsp.languages.slua.incremental.statements import Block
-from fimlsp.languages.slua.incremental.tokens import is_name
 from fimlsp.languages.slua.incremental.type_expressions import FieldDeclarations
+from fimlsp.languages.slua.lexemes import is_name
 from fimlsp.languages.slua.middles.right_text import Mismatch, RightText
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Function, Table, Type, holds_functions
 

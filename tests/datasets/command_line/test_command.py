@@ -12,7 +12,7 @@ from fimlsp.datasets.command_line.case_commands import CasePrinter
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.datasets.command_line.options import KINDS, LANGUAGES
 from fimlsp.datasets.cuts.strategies import STRATEGIES
-from fimlsp.datasets.languages.known import LANGUAGES as KNOWN
+from fimlsp.datasets.languages import LANGUAGES as KNOWN
 from fimlsp.extras import MODULES
 
 SOURCE = {

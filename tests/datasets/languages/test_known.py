@@ -2,7 +2,7 @@
 
 import pytest
 
-from fimlsp.datasets.languages.known import LANGUAGES
+from fimlsp.datasets.languages import LANGUAGES
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.languages.go import go
-from fimlsp.languages.go.language import START
+from fimlsp.languages.go import START, go
 from fimlsp.quotient.language.tables import ends, tables_of
 from fimlsp.testing.case_files import cases
 from fimlsp.testing.checking import total, verdict

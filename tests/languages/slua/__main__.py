@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from fimlsp.languages.slua.checker import check_script
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.interface import read_interface
 from fimlsp.languages.slua.middles.middle import between
 

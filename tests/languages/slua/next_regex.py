@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fimlsp.languages.slua.incremental.tokens import (
+from fimlsp.languages.slua.lexemes import (
     KEYWORDS,
     LETTERS,
     LONGEST_NAME,
+    NUMBER,
     SIGNS,
+    STRING,
     WORD,
     ExpectedTokens,
 )
-from fimlsp.languages.slua.lexical_spec import NUMBER, STRING
 from fimlsp.lexing.automata.dfa import Dfa, Rule, Terminals, compile_terminals
 from fimlsp.lexing.automata.regex import OneByte, Regex, choice, sequence
 from fimlsp.lexing.nesting import CODE

@@ -3,7 +3,7 @@
 import pytest
 
 from fimlsp.languages.slua.checker import check_script
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.interface import (
     InterfaceError,
     NameTakenError,

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from fimlsp.languages.slua.checker import check_script
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 
 from .mutants import mutant
 from .programs import Writer

@@ -8,8 +8,8 @@ import pytest
 from fimlsp.languages.slua.incremental import expressions, machine, statements, type_expressions
 from fimlsp.languages.slua.incremental.goals import LEVELS
 from fimlsp.languages.slua.incremental.machine import Step, Task
-from fimlsp.languages.slua.incremental.parser import ScriptState, begin
-from fimlsp.languages.slua.incremental.tokens import KEYWORDS, SIGNS, TOKEN
+from fimlsp.languages.slua.incremental.statements import ScriptState, begin
+from fimlsp.languages.slua.lexemes import KEYWORDS, SIGNS, TOKEN
 from fimlsp.lexing.automata.dfa import DEAD
 from fimlsp.lexing.nesting import CODE
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fimlsp.languages.slua.incremental.parser import begin
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.language import Slua
 from fimlsp.languages.slua.tidy import Tidy
 

@@ -1,6 +1,6 @@
 """Random scripts by the parser itself: at each place one of the lexemes that may come, until it is to end."""
 
-from fimlsp.languages.slua.incremental.tokens import needs_space
+from fimlsp.languages.slua.lexemes import needs_space
 
 OPENERS = sorted({*"({^%-", "..", "and", "do", "for", "function", "if", "local", "not", "return", "while"})
 CLOSERS = frozenset((")", "}", "end"))

@@ -12,7 +12,7 @@ from collections import Counter
 
 import click
 
-from fimlsp.languages.sql.parser import begin
+from fimlsp.languages.sql.queries import begin
 from fimlsp.languages.sql.schema import read_schema
 
 from ..slua.mutants import mutant

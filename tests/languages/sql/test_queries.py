@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from fimlsp.languages.sql.parser import begin
+from fimlsp.languages.sql.queries import begin
 from fimlsp.languages.sql.schema import read_schema
-from fimlsp.languages.typed.spacing import Spaced
+from fimlsp.languages.typed.state import Spaced
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 from ..slua.mutants import mutant

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fimlsp.languages.sql.parser import begin
+from fimlsp.languages.sql.queries import begin
 from fimlsp.languages.sql.schema import SchemaError, Type, read_schema
 
 

@@ -179,33 +179,34 @@ REORDERED = [
 ]
 
 
-@pytest.mark.parametrize(("change", "order"), REORDERED)
-async def test_the_order_of_cells(editor, change, order):
-    cells = [cell(1, "x"), cell(2, "y"), cell(3, "z")]
-    kind = types.NotebookCellKind.Code
-    notebook = types.NotebookDocument(
-        NOTEBOOK, "jupyter-notebook", 1, [types.NotebookCell(kind, item.uri) for item in cells]
-    )
-    editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, cells))
-    start, deleted, numbers = change
-    added = [types.NotebookCell(kind, cell(number, "").uri) for number in numbers]
-    structure = types.NotebookDocumentCellChangeStructure(
-        types.NotebookCellArrayChange(start, deleted, added)
-    )
-    editor.client.notebook_document_did_change(
-        types.DidChangeNotebookDocumentParams(
-            types.VersionedNotebookDocumentIdentifier(2, NOTEBOOK),
-            types.NotebookDocumentChangeEvent(cells=types.NotebookDocumentCellChanges(structure=structure)),
+async def test_the_order_of_cells(editor):
+    for change, order in REORDERED:
+        cells = [cell(1, "x"), cell(2, "y"), cell(3, "z")]
+        kind = types.NotebookCellKind.Code
+        notebook = types.NotebookDocument(
+            NOTEBOOK, "jupyter-notebook", 1, [types.NotebookCell(kind, item.uri) for item in cells]
         )
-    )
-    editor.open("# cells<|>")
-    assert await editor.suggestion() == f"cells {order}"
-    identifiers = [types.TextDocumentIdentifier(item.uri) for item in cells]
-    editor.client.notebook_document_did_close(
-        types.DidCloseNotebookDocumentParams(types.NotebookDocumentIdentifier(NOTEBOOK), identifiers)
-    )
-    editor.open("# cells<|>")
-    assert await editor.suggestion() == "cells "
+        editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, cells))
+        start, deleted, numbers = change
+        added = [types.NotebookCell(kind, cell(number, "").uri) for number in numbers]
+        structure = types.NotebookDocumentCellChangeStructure(
+            types.NotebookCellArrayChange(start, deleted, added)
+        )
+        changes = types.NotebookDocumentCellChanges(structure=structure)
+        editor.client.notebook_document_did_change(
+            types.DidChangeNotebookDocumentParams(
+                types.VersionedNotebookDocumentIdentifier(2, NOTEBOOK),
+                types.NotebookDocumentChangeEvent(cells=changes),
+            )
+        )
+        editor.open("# cells<|>")
+        assert await editor.suggestion() == f"cells {order}"
+        identifiers = [types.TextDocumentIdentifier(item.uri) for item in cells]
+        editor.client.notebook_document_did_close(
+            types.DidCloseNotebookDocumentParams(types.NotebookDocumentIdentifier(NOTEBOOK), identifiers)
+        )
+        editor.open("# cells<|>")
+        assert await editor.suggestion() == "cells "
 
 
 async def test_what_the_client_is_told_is_not_on_standard_error(start_editor, capfd):

@@ -15,8 +15,7 @@ from fimlsp.models.checkpoints.gguf_header import read_header
 from fimlsp.models.checkpoints.gguf_model import fim_format, token_bytes, user_defined_markers
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import find_format
-from fimlsp.models.prompts.marker_texts import is_marker
-from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.models.prompts.vocabulary import is_marker, read_vocabulary
 
 from ..gguf_files import write_gguf
 from ..tiny_checkpoints import byte_tokenizer, gemma_tokenizer

@@ -1,5 +1,0 @@
-"""Go."""
-
-from fimlsp.languages.go.language import Go, go
-
-__all__ = ["Go", "go"]
