@@ -9,6 +9,8 @@ from dataclasses import replace
 import jsonschema
 import numpy as np
 import pytest
+from fimlsp.languages.sql.parser import begin
+from fimlsp.languages.typed.spacing import Spaced
 
 from fimlsp import (
     Candidates,
@@ -28,9 +30,7 @@ from fimlsp import (
     regular,
     score_middle,
 )
-from fimlsp.languages.sql.parser import begin
 from fimlsp.languages.sql.schema import read_schema
-from fimlsp.languages.typed.spacing import Spaced
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ class Asked:
         return any(name != self.name for name in self.names_in(item))
 
     def connects(self, text):
-        """True if *text* makes a valid file, perhaps with a body, the rest of the line or the engine's repairs."""
+        """True if *text* makes a valid file, perhaps with a body, the line's rest or the engine's repairs."""
         written = self.left + text
         is_header = written.endswith(":") and is_valid(written + " ..." + self.right)
         if is_header or is_valid(written + self.right) or is_valid(written + self.rest + self.right):
