@@ -2,7 +2,7 @@
 
     python benchmarks/containment.py
 
-Both run in turns, as the processor time of a busy machine varies. The processes that a program leaves behind
+Both run in turns, as the processor time of a busy machine varies. The processes that a program leaves
 count as well: this process adopts them. It exits with status 1 above `MOST_MS`.
 """
 
