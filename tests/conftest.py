@@ -19,19 +19,6 @@ settings.register_profile("fimlsp", deadline=None)
 settings.load_profile("fimlsp")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Each worker starts with a run of neighbouring tests, and takes from the others when it has finished.
-
-    So most tables of languages, models and servers of modules are made once, not once in each worker.
-    """
-    if config.getvalue("dist") != "load":
-        return None
-    from xdist.scheduler import WorkStealingScheduling
-
-    return WorkStealingScheduling(config, log)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _short_collections() -> None:
     """Later garbage collections skip the objects of earlier modules, such as the tables of languages.
