@@ -155,6 +155,8 @@ scene(code, "a server has the model, is stopped, and is replaced by a router", a
   await tells("Model: bundled:Q8_0 (llama-server", LOAD_MS);
   await code.type("ite");
   await code.ghostAppears();
+  await code.press("Escape");
+  await code.type("ms)");
 });
 
 scene(code, "and that by a server of texts", async () => {
