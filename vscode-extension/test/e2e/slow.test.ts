@@ -69,6 +69,8 @@ before(async () => {
   execFileSync(PYTHON, ["-c", WRITE, slow, SIZE], { cwd: ROOT, stdio: "pipe" });
   execFileSync(PYTHON, ["-m", "fimlsp", "models", "export", "bundled", "--gguf", own], { stdio: "pipe" });
   await code.start();
+  await code.open("slow.py");
+  await code.isReady(LOAD_MS);
 });
 after(async () => {
   running.forEach((each) => each.kill("SIGKILL"));
@@ -101,8 +103,6 @@ async function tells(words: string, patience?: number): Promise<void> {
 }
 
 scene(code, `minutes of typing with a slow model of the size ${SIZE}`, async () => {
-  await code.open("slow.py");
-  await code.isReady(LOAD_MS);
   const end = Date.now() + MINUTES * 60_000;
   const seen = { lines: 0, rests: 0, ghosts: 0, progress: 0 };
   for (let at = 0; Date.now() < end; at += 1) {
@@ -155,6 +155,8 @@ scene(code, "a server has the model, is stopped, and is replaced by a router", a
   await tells("Model: bundled:Q8_0 (llama-server", LOAD_MS);
   await code.type("ite");
   await code.ghostAppears();
+  await code.press("Escape");
+  await code.type("ms)");
 });
 
 scene(code, "and that by a server of texts", async () => {
