@@ -2,8 +2,8 @@
 
     python benchmarks/containment.py
 
-Both run in turns, as the processor time of a busy machine varies. The processes that a program leaves
-count as well: this process adopts them. It exits with status 1 above `MOST_MS`.
+Both run in turns, as the processor time of a busy machine varies. Processes that outlive the judge of a
+program count as well: this process adopts them. It exits with status 1 above `MOST_MS`.
 """
 
 from __future__ import annotations
