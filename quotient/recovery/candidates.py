@@ -94,7 +94,7 @@ def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iter
     """
     lexical, opening_of = left.assumed.tables.lexical, left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
-    if before and after and lexical.kinds[after[0]] not in opening_of:
+    if opening_of and before and after and lexical.kinds[after[0]] not in opening_of:
         bracket = right.bracket_of_middle()
         chart = _line_start(left)
         chart = chart and left.assumed.tables.forward.read(

@@ -209,6 +209,8 @@ class RepairedRight(SharedBrackets):
             yield from self._repaired_before(SEPARATOR, separators)
             return
         yield from self._repaired_before(b"", ())
+        if not self.assumed.tables.offside:
+            return
         own = self.own_line()
         lacking = self._lacking_closers(own if bracket is None else self._with_bracket(own, bracket))
         if lacking:

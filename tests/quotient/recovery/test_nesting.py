@@ -114,3 +114,22 @@ def test_texts_of_any_shape_are_read(name):
             assert places == sorted(places), "edits do not overlap"
             assert all(0 <= place <= len(text) for place in places)
             assert not any(b"\n" in text[start:end] for start, end, _ in edits), "lines stay apart"
+
+
+OPENED = {
+    # a text with its cursor, and a middle that opens a bracket for the rest of the line
+    "json": ('{"a": <|>, 2], "b": 3}\n', b"[1"),
+    "go": ("package p\n\nfunc f() {\n\ta := <|>b, c)\n\td()\n}\n", b"g("),
+    "lua": ("x = <|>a, b}\ny = 1\n", b"{"),
+    "typescript": ("const a = <|>b, c];\nd();\n", b"["),
+    "tsx": ("const a = <|>b, c];\nd();\n", b"["),
+}
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_a_middle_may_open_a_bracket_for_the_rest_of_its_line(name):
+    text, middle = OPENED[name]
+    left, right = text.encode().split(b"<|>")
+    start = ENGINES[name].document(left + right).middle(len(left), len(left)).start
+    assert start.feed(start.shortest_completion).complete
+    assert start.feed(middle).complete
