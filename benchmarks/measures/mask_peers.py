@@ -43,7 +43,7 @@ class Masks(Protocol):
         """The mask of the next token."""
 
 
-class _Guidance:
+class GuidanceText:
     """A text of llguidance."""
 
     def __init__(self, matcher: Any, n_words: int) -> None:
@@ -51,14 +51,16 @@ class _Guidance:
         self._words = np.zeros(n_words, np.uint32)
 
     def add(self, token: int) -> bool:
+        """As in `Masks`."""
         return bool(self._matcher.consume_token(token))
 
     def mask(self) -> Bitmask:
+        """As in `Masks`."""
         self._matcher.unsafe_compute_mask_ptr(self._words.ctypes.data, self._words.nbytes)
         return self._words
 
 
-class _Grammar:
+class GrammarText:
     """A text of xgrammar."""
 
     def __init__(self, matcher: Any, size: int) -> None:
@@ -68,15 +70,17 @@ class _Grammar:
         self._bitmask = xgrammar.allocate_token_bitmask(1, size)
 
     def add(self, token: int) -> bool:
+        """As in `Masks`."""
         return bool(self._matcher.accept_token(token))
 
     def mask(self) -> Bitmask:
+        """As in `Masks`."""
         self._matcher.fill_next_token_bitmask(self._bitmask)
         words: Bitmask = self._bitmask[0].numpy().view(np.uint32)
         return words
 
 
-class _Outlines:
+class OutlinesText:
     """A text of outlines-core."""
 
     def __init__(self, guide: Any, n_words: int) -> None:
@@ -84,6 +88,7 @@ class _Outlines:
         self._words = np.zeros(n_words, np.uint32)
 
     def add(self, token: int) -> bool:
+        """As in `Masks`."""
         try:
             self._guide.advance(token, False)
         except ValueError:
@@ -91,6 +96,7 @@ class _Outlines:
         return True
 
     def mask(self) -> Bitmask:
+        """As in `Masks`."""
         self._words[:] = 0
         self._guide.write_mask_into(self._words.ctypes.data, len(self._words), 4)
         return self._words
@@ -131,7 +137,7 @@ def llguidance_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int)
     first = llguidance.LLMatcher(tokens, grammar)
     if first.is_error():
         raise ValueError(first.get_error())
-    return lambda: _Guidance(first.deep_copy(), -(-tokens.vocab_size // 32))
+    return lambda: GuidanceText(first.deep_copy(), -(-tokens.vocab_size // 32))
 
 
 def xgrammar_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Callable[[], Masks]:
@@ -141,7 +147,7 @@ def xgrammar_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -
     del tokenizer
     info = xgrammar.TokenizerInfo([text or b"" for text in token_bytes], stop_token_ids=[stop])
     compiled = xgrammar.GrammarCompiler(info).compile_grammar(xgrammar.Grammar.builtin_json_grammar())
-    return lambda: _Grammar(xgrammar.GrammarMatcher(compiled), len(token_bytes))
+    return lambda: GrammarText(xgrammar.GrammarMatcher(compiled), len(token_bytes))
 
 
 def outlines_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Callable[[], Masks]:
@@ -154,7 +160,7 @@ def outlines_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -
         if text and token != stop:
             ids.setdefault(text, []).append(token)
     index = outlines_core.Index(_nested_json(_DEPTH), outlines_core.Vocabulary(stop, ids))
-    return lambda: _Outlines(outlines_core.Guide(index), -(-len(token_bytes) // 32))
+    return lambda: OutlinesText(outlines_core.Guide(index), -(-len(token_bytes) // 32))
 
 
 def syncode(

@@ -1,13 +1,16 @@
 """The nodes of a JSON Schema, with references followed and the conditions of several schemas joined.
 
-A schema is read as draft 2020-12. A keyword that is neither supported nor a mere remark is refused with its
-path: without it, a grammar would accept too much.
+A schema is read as draft 2020-12. A keyword that restricts and is not supported is refused with its path:
+without it, a grammar would accept too much. Keywords that no draft defines are remarks, as the specification
+says, unless they look like slips of the pen.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
@@ -24,21 +27,6 @@ ALL_TYPES = frozenset(TYPES) - {"integer"}
 MOST_NODES = 20_000
 _DEEPEST = 200
 _LONGEST_SHOWN = 100
-
-_REMARKS = frozenset(
-    ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
-).union(
-    (
-        "discriminator",
-        "$schema",
-        "$defs",
-        "definitions",
-        "contentMediaType",
-        "contentEncoding",
-        "contentSchema",
-    )
-)
-"""Keywords that restrict nothing by themselves."""
 
 
 def refused(path: str, fault: str, remedy: str) -> GrammarError:
@@ -103,6 +91,37 @@ _KNOWN = frozenset(
         "oneOf",
     )
 )
+_REFERRING = ("$ref", "allOf")
+_OTHERS = frozenset(
+    (
+        *("not", "if", "then", "else", "contains", "minContains", "maxContains", "uniqueItems", "multipleOf"),
+        *("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependentSchemas"),
+        *("unevaluatedItems", "unevaluatedProperties", "$dynamicRef"),
+        *("dependencies", "$recursiveRef", "extends", "disallow", "divisibleBy"),
+    )
+)
+"""Keywords that restrict and are not supported; those of the last line are of earlier drafts."""
+
+_CONDITIONS = _KNOWN.union(_REFERRING, _OTHERS)
+_BASES = ("$id", "id")
+"""Keywords that change the meaning of references within their schema."""
+
+_REMARKS = frozenset(
+    (
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *(
+            "contentMediaType",
+            "contentEncoding",
+            "contentSchema",
+            "definitions",
+            "discriminator",
+            "additionalItems",
+        ),
+    )
+)
+"""Keywords of the specification that restrict nothing by themselves in this draft."""
+
+_ALIKE = 0.85
 
 
 class Nodes:
@@ -111,7 +130,7 @@ class Nodes:
     def __init__(self, root: Node, check: Callable[[int], None]) -> None:
         self.root: Node = root
         if isinstance(root, dict):
-            self.root = {name: of for name, of in root.items() if name != "$id"}
+            self.root = {name: of for name, of in root.items() if name not in _BASES}
         self._limit = check
         self._paths: dict[int, str] = {}
         self._made: list[Conditions] = []
@@ -199,10 +218,16 @@ class Nodes:
     def _check(self, node: Conditions) -> None:
         path = self.path(node)
         for name, of in node.items():
-            if name in _KNOWN or name in ("$ref", "allOf"):
+            if name in _KNOWN or name in _REFERRING:
                 _check_form(name, of, path)
-            elif name in _restricting(node) and (name, of) != ("uniqueItems", False):
+            elif name in _OTHERS and (name, of) != ("uniqueItems", False):
                 raise refused(path, f"has {name}, which is not supported", "Leave it out.")
+            elif name in _BASES and '"$ref"' in json.dumps(node):
+                fault = f"has {name}, which changes the references in it"
+                raise refused(path, fault, "Refer to paths from the root, and leave it out.")
+            elif name[:1].isalpha() and (meant := _meant(name)):
+                fault = f"has {name}, which is no keyword and looks like {meant}"
+                raise refused(path, fault, "Correct it, or write x- before it.")
 
     def joined(self, one: Conditions | bool, other: Conditions | bool, path: str) -> Conditions | bool:
         """The conditions that hold if both do."""
@@ -355,7 +380,16 @@ def _own_types(conditions: Conditions | bool) -> frozenset[str]:
 
 def _restricting(node: Conditions) -> list[str]:
     """The keywords of *node* that are no remarks."""
-    return [name for name in node if name not in _REMARKS and not name.startswith("x-")]
+    return [name for name in node if name in _CONDITIONS]
+
+
+@cache
+def _meant(name: str) -> str | None:
+    """The keyword that *name* looks like, if it restricts and *name* is none."""
+    if name in _CONDITIONS or name in _REMARKS:
+        return None
+    alike = get_close_matches(name, _CONDITIONS, 1, _ALIKE)
+    return alike[0] if alike else None
 
 
 def _names(conditions: Conditions) -> set[str]:

@@ -12,11 +12,12 @@ from decimal import Decimal
 
 from fimlsp.languages.custom.rules import Rules, Side
 from fimlsp.languages.custom.schema.bounds import MOST_DIGITS, Bound
+from fimlsp.languages.custom.schema.formats import FORMATS, fault_of
 from fimlsp.languages.custom.schema.nodes import Conditions, Node, Nodes, refused, type_of, types_of
-from fimlsp.languages.custom.schema.texts import ANY, FORMATS, MOST_LENGTH, USUAL, Condition, SchemaTexts
+from fimlsp.languages.custom.schema.texts import ANY, MOST_LENGTH, USUAL, Condition, SchemaTexts
 
-MOST_ITEMS = 2_000
-"""Values that `minItems` and `maxItems` may count."""
+MOST_ITEMS = 1_000
+"""Values that `minItems` and `maxItems` may count. Longer arrays are no texts of a number of values."""
 
 _NEVER: list[Side] = []
 
@@ -136,17 +137,16 @@ class SchemaRules:
         del symbol
         found: list[Condition] = [("pattern", pattern) for pattern in _several(conditions, "pattern")]
         for name in _several(conditions, "format"):
-            if name not in FORMATS:
-                known = ", ".join(FORMATS)
-                raise refused(
-                    path, f"has the format {name!r}; supported are {known}", "Use a pattern in its place."
-                )
-            found.append(("format", name))
+            if fault := fault_of(name):
+                raise refused(path, fault, "Use a pattern in its place.")
+            if name in FORMATS:
+                found.append(("format", name))
         least, most = conditions.get("minLength", 0), conditions.get("maxLength")
-        if max(least, most or 0) > MOST_LENGTH:
+        if least > MOST_LENGTH:
             raise refused(path, f"counts more than {MOST_LENGTH} characters", "Leave out this length.")
         if most is not None and most < least:
             return _NEVER
+        most = None if most is None else min(most, MOST_LENGTH)
         if least or most is not None:
             found.append(("length", least, most))
         return [(self._texts(path, *(found or [ANY])),)]
@@ -222,10 +222,11 @@ class SchemaRules:
         front: list[Node] = conditions.get("prefixItems", [])
         item: Node = conditions.get("items", True)
         least, most = conditions.get("minItems", 0), conditions.get("maxItems")
-        if max(least, most or 0) > MOST_ITEMS:
+        if least > MOST_ITEMS:
             raise refused(path, f"counts more than {MOST_ITEMS} values", "Leave out this number.")
         if most is not None and most < least:
             return _NEVER
+        most = None if most is None else min(most, MOST_ITEMS)
         last = max(len(front), least, 1) if most is None else most
         rest: list[Side] = [()]
         if most is None:

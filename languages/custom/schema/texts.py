@@ -15,6 +15,7 @@ from fimlsp.languages.custom.patterns import PatternError
 from fimlsp.languages.custom.rules import Rules, Side
 from fimlsp.languages.custom.schema.bounds import within
 from fimlsp.languages.custom.schema.ecma_patterns import in_python, is_at_start
+from fimlsp.languages.custom.schema.formats import FORMATS
 from fimlsp.languages.custom.schema.nodes import refused
 from fimlsp.languages.custom.schema.spelling import (
     ANY_STRING,
@@ -31,29 +32,12 @@ from fimlsp.lexing.automata.whole_texts import WholeTexts, whole_texts
 from fimlsp.lexing.nesting import CODE
 
 MOST_LENGTH = 1_000
-"""Characters that `minLength` and `maxLength` may count."""
+"""Characters that `minLength` and `maxLength` may count. Longer strings are no texts of a length."""
 
 SPACE, LINE_END = "SPACE", "NL"
 _SPACES = ((SPACE, some(one_of(" \t"))), (LINE_END, choice("\r\n", "\n", "\r")))
 SIGNS = ("{", "}", "[", "]", ",", ":", "true", "false", "null")
 _MOST_STEPS = 400_000
-_DATE = (
-    r"(?!0000)[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
-    r"|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
-    r"|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29"
-)
-_CLOCK = (
-    r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
-)
-_BYTE = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-FORMATS = {
-    "date": _DATE,
-    "time": _CLOCK,
-    "date-time": rf"(?:{_DATE})[Tt]{_CLOCK}",
-    "uuid": r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
-    "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
-}
-
 Condition = tuple[Any, ...]
 """An expression: its sort, then its definition."""
 

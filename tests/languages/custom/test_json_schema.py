@@ -116,6 +116,14 @@ SCHEMAS = {
     "date": {"type": "string", "format": "date"},
     "date-time": {"type": "string", "format": "date-time"},
     "uuid": {"type": "string", "format": "uuid"},
+    "remarks": {
+        "type": "array",
+        "items": {"type": "integer", "format": "int32", "id": "a", "enumNames": ["b"], "_minimum": 3},
+        "additionalItems": False,
+        "$id": "c",
+        "form": [],
+    },
+    "more than are counted": {"type": ["array", "string"], "maxLength": 5_000},
     "never": {"properties": {"a": False, "b": True}, "type": "object"},
     **{
         f"pattern {pattern}": {"type": "string", "pattern": pattern}
@@ -338,6 +346,66 @@ def test_properties_are_in_the_order_of_the_schema_and_others_after_them():
         assert (state is not None and state.complete) == accepted
 
 
+OF_FORMAT = {
+    "ipv4": (["0.0.0.0", "255.10.1.99"], ["1.2.3", "256.1.1.1", "01.2.3.4", "1.2.3.4.5"]),
+    "ipv6": (
+        [
+            "::",
+            "::1",
+            "1::",
+            "a:B:c:d:e:f:0:1",
+            "1:2::7:8",
+            "1:2:3:4:5:6:7::",
+            "::ffff:1.2.3.4",
+            "1::5:1.2.3.4",
+        ],
+        [
+            "",
+            ":",
+            "1:2:3:4:5:6:7:8:9",
+            "1::2::3",
+            "12345::",
+            "1:2:3:4:5:6:7",
+            "::1.2.3.256",
+            "1:2:3:4:5:6:7:1.2.3.4",
+        ],
+    ),
+    "hostname": (
+        ["a", "a-b.c1.example", "1.2"],
+        ["", "-a", "a-", "a..b", "a_b", ".a", "xn--a", "a.xn--b", f"{'a' * 64}.b"],
+    ),
+    "email": (["a@b", "a.b+c@d.example"], ["a", "@b", "a@", ".a@b", "a..b@c", "a b@c", "a@-b"]),
+    "uri": (
+        ["a:", "urn:x:y", "http://u:p@h:80/a//b?c=d/?#e", "http://[::1]/%41", "file:///a", "mailto:a@b.c"],
+        ["", "a", "/a", "1a:b", "a:b c", "a:%4", "http://[::1", "http://a:b", "a:b#c#d", "a:<b>"],
+    ),
+    "uri-reference": (["", "a", "/a?b", "//h/x", "#c", "a:b", "../a"], ["%", "a b", "a#b#c", "\\a"]),
+    "json-pointer": (["", "/", "/a~0b/~1c", "//é"], ["a", "/~", "/~2", "~0"]),
+}
+
+
+@pytest.mark.parametrize("name", OF_FORMAT)
+def test_formats(name):
+    engine = Engine(json_schema({"type": "string", "format": name}))
+    for texts, accepted in zip(OF_FORMAT[name], (True, False), strict=True):
+        for text in texts:
+            state = (
+                engine.document(b"").middle(0, 0).start.feed(json.dumps(text, ensure_ascii=False).encode())
+            )
+            assert (state is not None and state.complete) == accepted, text
+
+
+@pytest.mark.parametrize(
+    ("schema", "longest", "longer"),
+    [({"type": "string", "maxLength": 5_000}, "a" * 1_000, "a"), ({"maxItems": 3_000}, [1] * 1_000, [1])],
+)
+def test_more_than_are_counted(schema, longest, longer):
+    start = Engine(json_schema(schema, compact=True)).document(b"").middle(0, 0).start
+    for value, accepted in ((longest, True), (longest + longer, False)):
+        state = start.feed(json.dumps(value, separators=(",", ":")).encode())
+        assert (state is not None and state.complete) == accepted
+
+
 def test_white_space_is_free_or_there_is_none():
     schema = {"type": "array", "items": {"type": "integer"}}
     for compact, accepted in ((True, ["[1,2]"]), (False, ["[1,2]", "[ 1 ,\n\t2 ]\r\n"])):
@@ -354,21 +422,23 @@ REFUSED = [
         "at #/properties/a: it has not, which is not supported. Leave it out.",
     ),
     ({"items": {"uniqueItems": True}}, "#/items: it has uniqueItems"),
-    ({"reqired": ["a"]}, "at #: it has reqired"),
+    ({"reqired": ["a"]}, "at #: it has reqired, which is no keyword and looks like required. Correct it"),
+    ({"items": {"$id": "b", "items": {"$ref": "#/a"}}}, "it has $id, which changes the references in it"),
     ({"$ref": "#/$defs/a"}, "refers to #/$defs/a, which does not exist"),
     ({"$ref": "other.json"}, "refers to 'other.json', which is no path in it"),
     ({"$ref": "#"}, "has no instances"),
     ({"allOf": [{"$ref": "#/$defs/0"}, {}], "$defs": CHAIN}, "its references nest too deeply"),
     ({"allOf": [{"$ref": "#"}, {"type": "null"}]}, "refers to itself"),
-    ({"properties": {"a/b": {"format": "email"}}}, "#/properties/a~1b: it has the format 'email'"),
+    ({"properties": {"a/b": {"format": "regex"}}}, "#/properties/a~1b: it has the format 'regex'"),
+    ({"format": "datetime"}, "has the format 'datetime', which looks like 'date-time'. Use a pattern"),
     ({"pattern": "(a)\\1"}, "has the pattern '(a)\\\\1', which refers back to a group"),
     ({"pattern": "["}, "has a bracket that is not closed"),
     ({"pattern": "\\p{Greek}"}, "which uses \\p{Greek}, which is no category such as L"),
     ({"pattern": "a" * 300_000}, "more than 400000 steps"),
     ({"type": "text"}, "has a type that is not one of string"),
     ({"required": "a"}, "has a required that is not a list of texts"),
-    ({"maxLength": 5_000}, "counts more than 1000 characters"),
-    ({"minItems": 5_000}, "counts more than 2000 values"),
+    ({"minLength": 5_000}, "counts more than 1000 characters"),
+    ({"minItems": 5_000}, "counts more than 1000 values"),
     ({"oneOf": [{"type": "integer"}, {"minimum": 3}]}, "may be an instance of both 0 and 1. Use anyOf"),
     ({"enum": ["a"], "maxLength": 2}, "has maxLength beside enum"),
     (False, "has no instances"),

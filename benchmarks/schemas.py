@@ -1,0 +1,131 @@
+"""Runs schemas of JSONSchemaBench with their instances, beside other engines.
+
+`python benchmarks/schemas.py FOLDER TOKENIZER.json` takes the folder `maskbench/data` of the repository
+guidance-ai/jsonschemabench (Geng et al. 2025). Each file has a schema and instances, valid or not. An engine
+compiles the schema or refuses it, then reads each instance token by token, as it is written in compact JSON.
+`--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are CPU times.
+
+An engine that refuses unknown conditions compiles fewer schemas; one that ignores them reads invalid
+instances.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import click
+import numpy as np
+from measures.schema_peers import SCHEMA_PEERS, ours
+from rich.console import Console
+from rich.table import Table
+from tokenizers import Tokenizer
+
+from fimlsp.models.prompts.vocabulary import read_vocabulary
+
+ENGINES = {"fimlsp": ours, **SCHEMA_PEERS}
+COLUMNS = (
+    *("engine", "schemas", "compiled", "valid, read", "refused", "invalid, refused", "read"),
+    *("compile ms", "p90", "p99", "mask ms", "p99"),
+)
+
+
+@dataclass
+class Results:
+    """The verdicts of an engine, and its times in milliseconds."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    compile_ms: list[float] = field(default_factory=list)
+    mask_ms: list[float] = field(default_factory=list)
+
+    def row(self, name: str) -> list[str]:
+        """A row of the table."""
+        verdicts = ("schemas", "compiled", "valid read", "valid refused", "invalid refused", "invalid read")
+        figures = [*_shares(self.compile_ms, (50, 90, 99)), *_shares(self.mask_ms, (50, 99))]
+        return [name, *(str(self.counts[one]) for one in verdicts), *(f"{one:.3g}" for one in figures)]
+
+
+def _shares(times: list[float], at: tuple[int, ...]) -> list[float]:
+    return [*np.percentile(times, at)] if times else [0.0] * len(at)
+
+
+def cases(folder: Path, seed: int, limit: int) -> Iterator[dict[str, Any]]:
+    """Files of *folder* in a random order that have a schema and tests."""
+    files = sorted(folder.glob("*.json"))
+    random.Random(seed).shuffle(files)
+    found = 0
+    for file in files:
+        try:
+            case = json.loads(file.read_text())
+        except ValueError:
+            continue
+        if case.get("tests"):
+            yield case
+            found += 1
+        if found == limit:
+            return
+
+
+def measured(engine: str, tokenizer: Path, stop: int, given: list[dict[str, Any]]) -> Results:
+    """The results of *engine* for the *given* cases, in this process."""
+    tokens = Tokenizer.from_file(str(tokenizer))
+    compiled = ENGINES[engine](tokenizer, read_vocabulary(tokens, {stop}).token_bytes, stop)
+    results = Results()
+    for case in given:
+        results.counts["schemas"] += 1
+        began = process_time()
+        try:
+            begin = compiled(case["schema"])
+        except Exception:  # of any engine
+            continue
+        results.compile_ms.append(1e3 * (process_time() - began))
+        results.counts["compiled"] += 1
+        for test in case["tests"]:
+            text = json.dumps(test["data"], separators=(",", ":"), ensure_ascii=False)
+            read = _reads(begin, tokens.encode(text, add_special_tokens=False).ids, stop, results)
+            kind = "valid" if test["valid"] else "invalid"
+            results.counts[f"{kind} {'read' if read else 'refused'}"] += 1
+    return results
+
+
+def _reads(begin: Callable[[], Any], tokens: list[int], stop: int, results: Results) -> bool:
+    """True if the masks allow all *tokens*, then the end."""
+    masks = begin()
+    for token in (*tokens, stop):
+        began = process_time()
+        words = masks.mask()
+        results.mask_ms.append(1e3 * (process_time() - began))
+        if not words[token >> 5] >> np.uint32(token & 31) & 1:
+            return False
+        if token != stop and not masks.add(token):
+            return False
+    return True
+
+
+@click.command(help=__doc__)
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("tokenizer", type=click.Path(path_type=Path))
+@click.option("--limit", default=300, help="Number of schemas.")
+@click.option("--seed", default=1)
+@click.option("--stop", default=0, help="The token that ends a text.")
+@click.option("--peer", "peers", multiple=True, type=click.Choice([*SCHEMA_PEERS]), help="Run it as well.")
+def main(folder: Path, tokenizer: Path, limit: int, seed: int, stop: int, peers: tuple[str, ...]) -> None:
+    """Print a row for each engine."""
+    given = list(cases(folder, seed, limit))
+    table = Table(*COLUMNS)
+    for name in ("fimlsp", *peers):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            table.add_row(*process.submit(measured, name, tokenizer, stop, given).result().row(name))
+    Console(width=150).print(table)
+
+
+if __name__ == "__main__":
+    main()
