@@ -35,6 +35,7 @@ class Status:
     while only invoked completions are made. While another model than the configured one is used, *problem*
     has the reason. *missing* is the extra to install, if that is the reason. *names* is the reason that a
     completion was made without the names in scope. *files* is a sentence about files that it left out.
+
     *later* is true if the server reads on, so that the same request may soon have a suggestion. *learnt* says
     how many places the model's estimate has learnt from. *header* is true if the suggestion is the header of
     a block, which connects with the body that the user writes next.
