@@ -125,7 +125,7 @@ class Judge:
         if not self._every or len(measured.times) % self._every:
             return
         vocabulary = self._vocabulary
-        state = state or self._engine.document(text).middle(len(text), len(text)).start
+        state = state or self._engine.document(text).middle(len(text), len(text), relax=False).start
         assert state is not None
         right = vocabulary.words(allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data)))
         ruled = vocabulary.words(np.arange(len(vocabulary.texts) + 1) < len(vocabulary.texts))
@@ -178,8 +178,12 @@ def measure(name: str, settings: Settings) -> Measured:
         engine = Engine(LANGUAGES[settings.language]())
         measured.preparation_ms = 1e3 * (process_time() - began)
         for case in chosen:
-            document = engine.document(case.left + (case.right if OURS[name] else b""))
-            follow(measured, judge, document.middle(len(case.left), len(case.left)).start, case, vocabulary)
+            document, cursor = (
+                engine.document(case.left + (case.right if OURS[name] else b"")),
+                len(case.left),
+            )
+            start = document.middle(cursor, cursor, relax=False).start
+            follow(measured, judge, start, case, vocabulary)
     else:
         begin = PEERS[settings.language][name](settings.tokenizer, list(token_bytes), settings.stop)
         measured.preparation_ms = 1e3 * (process_time() - began)
