@@ -133,7 +133,7 @@ class Judge:
         if not self._every or len(measured.times) % self._every:
             return
         vocabulary = self._vocabulary
-        state = state or self._engine.document(text).middle(len(text), len(text)).start
+        state = state or self._engine.document(text).middle(len(text), len(text), relax=False).start
         assert state is not None
         right = vocabulary.words(allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data)))
         ruled = vocabulary.words(np.arange(len(vocabulary.texts) + 1) < len(vocabulary.texts))
@@ -206,7 +206,7 @@ def measure_ours(
     measured.preparation_ms = 1e3 * (process_time() - began)
     for case in chosen:
         document = engine.document(case.left + (case.right if OURS[measured.name] else b""))
-        state = document.middle(len(case.left), len(case.left)).start
+        state = document.middle(len(case.left), len(case.left), relax=False).start
         follow(measured, judge, state, case, vocabulary)
 
 
