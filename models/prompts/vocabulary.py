@@ -197,8 +197,8 @@ def read_vocabulary(tokenizer: Tokenizer, silent: Collection[int]) -> ModelVocab
     table = _token_bytes(tokenizer)
     for token in (*silent, *markers):
         table[token] = None
-    first = encoded_ids(tokenizer, "a")[0]
-    adds_space = (table[first] or b"").startswith(b" ")
+    first = next(iter(encoded_ids(tokenizer, "a")), None)
+    adds_space = first is not None and (table[first] or b"").startswith(b" ")
     return ModelVocabulary(
         partial(encoded_ids, tokenizer), table, adds_space, _visible_space(tokenizer), markers.values()
     )

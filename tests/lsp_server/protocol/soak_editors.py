@@ -3,7 +3,7 @@
 A line loses its end, which is then typed. Texts connect with the file, or with its nearest valid reading,
 which the engine names and Python's own parser takes. The last function of the file gets new names all the
 time. A suggestion with a name that is no longer there is wrong. By hand, though, a text with such a name may
-come after all others, or alone.
+come after all others, and its rest stays while one types along.
 """
 
 from __future__ import annotations
@@ -84,18 +84,26 @@ class Asked:
     name: str
     by_hand: bool
 
-    def judge(self, item, is_alone=False):
-        """What is wrong with a suggestion, which is the only one or not; None if nothing is."""
+    def judge(self, item, others=(), seen_by_hand=frozenset()):
+        """What is wrong with a suggestion; None if nothing is.
+
+        *others* come after it. The lines *seen_by_hand* had such a name on request; the rest of one stays.
+        """
         here = {"line": self.line, "character": self.character}
         if item["range"] != {"start": here, "end": here}:
             return "stands elsewhere"
-        if self.is_older(item) and not (self.by_hand and is_alone):
+        is_last = self.by_hand and all(map(self.is_older, others))
+        if self.is_older(item) and not (is_last or self.line_with(item) in seen_by_hand):
             return "has a name of an older text"
         return None if self.connects(item["insertText"]) else "does not connect"
 
     def is_older(self, item):
         """True if a suggestion has a name that the last function no longer has."""
         return any(name != self.name for name in self.names_in(item))
+
+    def line_with(self, item):
+        """The line of the position with a suggestion."""
+        return self.left.rpartition("\n")[2] + item["insertText"]
 
     def connects(self, text):
         """True if *text* makes a valid file, perhaps with a body, the line's rest or the engine's repairs."""
@@ -133,6 +141,7 @@ class Editor:
     reopened_at: int = 0
     asked: dict[str, Asked] = field(default_factory=dict)
     seen: Counter = field(default_factory=Counter)
+    seen_by_hand: set[str] = field(default_factory=set)
     faults: list = field(default_factory=list)
 
     @property
@@ -209,9 +218,11 @@ class Editor:
         self.seen["answers"] += 1
         self.seen["errors"] += "error" in answer
         self.seen["answers with text"] += bool(items)
-        for item in items:
-            fault = asked.judge(item, is_alone=len(items) == 1)
-            self.seen["older names by hand"] += fault is None and asked.is_older(item)
+        for number, item in enumerate(items):
+            fault = asked.judge(item, items[number + 1 :], self.seen_by_hand)
+            if fault is None and asked.is_older(item):
+                self.seen["older names by hand"] += 1
+                self.seen_by_hand.add(asked.line_with(item))
             if fault is not None:
                 kind = "by hand" if asked.by_hand else "while typing"
                 sides = asked.left[-90:], item["insertText"], asked.right[:60]
