@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from fimlsp.languages.python.grammar import any_exposed, any_within, are_evaluated
+from fimlsp.languages.python.finer_grammar import any_exposed, any_within, are_evaluated
 from fimlsp.languages.python.mode_stack import BRACKETS, STRING_STARTS, field_rules
 from fimlsp.languages.python.versions import (
     DEFAULT_VERSION,

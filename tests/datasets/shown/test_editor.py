@@ -59,7 +59,7 @@ def test_warnings_are_passed_on_with_the_options_that_were_sent():
     warnings = []
     with opened(warnings.append, maxTokens=3):
         pass
-    assert warnings == ["options {'maxTokens': 3}"]
+    assert warnings == ["options {'learn': False, 'maxTokens': 3}"]
 
 
 @pytest.mark.parametrize(
