@@ -112,7 +112,7 @@ def cursors(seed: int, files: int, cuts: int) -> Iterator[Cursor]:
         for _ in range(cuts):
             at = random_place(random, data, 0, len(data))
             end = data.find(b"\n", at)
-            start = document.middle(at, end).start if end > at else None
+            start = document.middle(at, end, relax=True).start if end > at else None
             if start is not None:
                 yield Cursor(data[:at], data[end:], start, data[at:end].decode()[0].encode())
 

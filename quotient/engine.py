@@ -84,12 +84,14 @@ class Document(ContextDocument):
             check.faults(self.data)
             self._is_known_to_check = True
 
-    def middle(self, start: int, end: int, *, relax: bool = True, may_escape: bool = True) -> Constraint:
+    def middle(self, start: int, end: int, *, relax: bool = False, may_escape: bool = True) -> Constraint:
         """The texts that may replace `data[start:end]`. O(depth) once the lines around are known.
 
-        If there are none, the text is read as the nearest valid one, unless *relax* is off. Unless it
-        *may_escape*, a middle stays in the brackets and blocks that both its ends are in. It also stays in
-        the string or comment at the cursor, if any such middle exists (see `escape.py`).
+        With *relax*, a broken text is read as the nearest valid one, and a half-written one in both ways, as in
+        an editor. A middle may then be complete for the repaired text alone (`Constraint.relaxed`).
+
+        Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in. It also
+        stays in the string or comment at the cursor, if any such middle exists (see `escape.py`).
 
         Raises:
             ValueError: The cut is outside the text, or inside a character. Positions count bytes, not
@@ -104,7 +106,7 @@ class Document(ContextDocument):
         return self.middle_at_bytes(start, end, relax=relax, may_escape=may_escape)
 
     def middle_at_bytes(
-        self, start: int, end: int, *, relax: bool = True, may_escape: bool = True
+        self, start: int, end: int, *, relax: bool = False, may_escape: bool = True
     ) -> Constraint:
         """As `middle`, also for a cut inside a character: middles then supply the missing bytes.
 

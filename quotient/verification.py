@@ -58,7 +58,7 @@ def _assumed(document: Document, cursor: int) -> list[dict[str, object]]:
     """The repairs of the broken *document* that a middle at *cursor* needs."""
     return [
         {"start": repair.start, "end": repair.end, "text": repair.replacement.decode("utf-8", "replace")}
-        for repair in document.middle(cursor, cursor).relaxed
+        for repair in document.middle(cursor, cursor, relax=True).relaxed
     ]
 
 

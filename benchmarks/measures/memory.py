@@ -68,7 +68,7 @@ def _hold(language: str, title: str, seed: int, length: int) -> None:
     text = [*corpus.growing(Random(seed), [corpus.lengths[0], length])][-1]
     document = engine.document(text.data)
     document.prepare()
-    document.middle(len(text.data) // 2, len(text.data) // 2)
+    document.middle(len(text.data) // 2, len(text.data) // 2, relax=True)
     lines = text.data.count(b"\n")
     sys.stdout.write(f"{before} {_peak()} {_resident()} {lines}\n")
 

@@ -67,7 +67,7 @@ def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
 def _jump(document: Document, text: Text, random: Random, figures: Figures) -> None:
     cursor = random_place(random, text.data, text.start, text.end)
     with figures.jump.timed(_place(text, cursor)):
-        constraint = document.middle(cursor, cursor)
+        constraint = document.middle(cursor, cursor, relax=True)
     assert constraint.connectable, _place(text, cursor)
     assert not constraint.relaxed, _place(text, cursor)
 
@@ -91,9 +91,9 @@ def _edit_and_jump(document: Document, text: Text, random: Random, figures: Figu
     with figures.jump_after_edit.timed(_place(text, cursor)):
         document.edit(end, end, b"_")
         moved = cursor + (cursor >= end)
-        document.middle(moved, moved)
+        document.middle(moved, moved, relax=True)
     document.edit(end, end + 1, b"")
-    document.middle(end, end)
+    document.middle(end, end, relax=True)
 
 
 def _type(document: Document, text: Text, random: Random, figures: Figures) -> None:
@@ -101,22 +101,22 @@ def _type(document: Document, text: Text, random: Random, figures: Figures) -> N
     start, end = _random_word(random, text)
     name = text.data[start:end]
     document.edit(start, end, b"")
-    document.middle(start, start)
+    document.middle(start, start, relax=True)
     for typed in range(1, min(len(name), 3) + 1):
         with figures.keystroke.timed(_place(text, start)):
             document.edit(start + typed - 1, start + typed - 1, name[typed - 1 : typed])
-            state = document.middle(start, start + typed).start
+            state = document.middle(start, start + typed, relax=True).start
             fed = state and state.feed(name[:typed])
         assert fed is not None, _place(text, start)
     document.edit(start, start + typed, name)
-    document.middle(start, start)
+    document.middle(start, start, relax=True)
 
 
 def _follow(document: Document, text: Text, random: Random, figures: Figures) -> None:
     """Feed a true middle in tokens, each beside one from elsewhere, and complete it in some states."""
     start = random_place(random, text.data, text.start, text.end)
     true = text.data[start : text.end].decode()[: random.randint(1, _MIDDLE)]
-    state = document.middle(start, start + len(true.encode())).start
+    state = document.middle(start, start + len(true.encode()), relax=True).start
     for offset in range(0, len(true), _TOKEN):
         assert state is not None, _place(text, start)
         if offset % 16 == 0:

@@ -243,7 +243,7 @@ def _hole(source: Source | LineSource, number: int, rng: random.Random) -> tuple
 
 def start_at(document: Document, cursor: int) -> State | None:
     """The first state at the *cursor* as for an editor."""
-    return document.middle(cursor, cursor, may_escape=False).start
+    return document.middle(cursor, cursor, may_escape=False, relax=True).start
 
 
 def connects(document: Document, cursor: int) -> bool:

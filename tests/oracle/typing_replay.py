@@ -127,7 +127,7 @@ def replay(engine: Engine, line: Line) -> Replayed:
             if size:
                 before = len(line.code[: size - 1].encode())
                 document.edit(cursor + before, cursor + before, line.code[size - 1].encode())
-            constraint = document.middle(cursor + typed, cursor + typed, may_escape=False)
+            constraint = document.middle(cursor + typed, cursor + typed, may_escape=False, relax=True)
             times.append(1000 * (process_time() - started))
             starts.append(constraint.start)
             repaired = bool(constraint.relaxed)
@@ -160,7 +160,7 @@ def suggestions(engine: Engine, line: Line, rng: random.Random) -> tuple[str, st
     for above in (line.whole, line.half):
         left, right = (above + line.code[:size]).encode(), line.after.encode()
         document: Document = engine.document(left + right)
-        start = document.middle(len(left), len(left), may_escape=False).start
+        start = document.middle(len(left), len(left), may_escape=False, relax=True).start
         if start is None:
             return None
         made = complete_many(_model(), left, right, start, _SETTINGS, lambda: False)

@@ -18,7 +18,7 @@ ENGINE = Engine(Slua(FILE.read_text()))
 def read(marked):
     """The constraint at `<|>`, and the whole script with the changes and the cheapest middle."""
     left, right = (part.encode() for part in marked.split("<|>"))
-    constraint = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False)
+    constraint = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False, relax=True)
     assert constraint.connectable, marked
     parts, at, whole = [], 0, left + right
     cursor = (len(left), len(left), constraint.start.shortest_completion)
@@ -69,19 +69,19 @@ def test_what_is_changed(told):
 
 def test_nothing_is_changed_in_the_line_of_the_cursor():
     document = ENGINE.document(b"local a: number = true; ")
-    assert not document.middle(24, 24).connectable
-    assert not ENGINE.document(b"Say(; Say();").middle(10, 10).connectable
+    assert not document.middle(24, 24, relax=True).connectable
+    assert not ENGINE.document(b"Say(; Say();").middle(10, 10, relax=True).connectable
 
 
 def test_a_script_that_is_right_is_not_changed():
     document = ENGINE.document(b"Say(b);\n")
-    assert document.middle(0, 0).relaxed == ()
-    assert document.middle(0, 0).start.shortest_completion == b'local b:string="";'
+    assert document.middle(0, 0, relax=True).relaxed == ()
+    assert document.middle(0, 0, relax=True).start.shortest_completion == b'local b:string="";'
 
 
 def test_only_an_editor_asks_for_changes():
     text = b"local a: number = ;\n"
-    assert ENGINE.document(text).middle(len(text), len(text)).connectable
+    assert ENGINE.document(text).middle(len(text), len(text), relax=True).connectable
     assert not ENGINE.document(text).middle(len(text), len(text), relax=False).connectable
 
 

@@ -112,7 +112,7 @@ class Asked:
         if is_header or is_valid(written + self.right) or is_valid(written + self.rest + self.right):
             return True
         left, right = self.left.encode(), self.right.encode()
-        mends = engine().document(left + right).middle(len(left), len(left)).relaxed
+        mends = engine().document(left + right).middle(len(left), len(left), relax=True).relaxed
         for mend in reversed(mends):
             if mend.start >= len(left):
                 start, end = mend.start - len(left), mend.end - len(left)

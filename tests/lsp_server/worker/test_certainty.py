@@ -36,7 +36,11 @@ def middle(*tokens, steered=(), stop="end", complete=True):
 
 def split(marked):
     left, right = marked.encode().split(b"<|>")
-    return left, right, ENGINE.document(left + right).middle(len(left), len(left), may_escape=False).start
+    return (
+        left,
+        right,
+        ENGINE.document(left + right).middle(len(left), len(left), may_escape=False, relax=True).start,
+    )
 
 
 TOTAL = [("total", -0.1), (" +", -0.2), (" price", -0.3)]

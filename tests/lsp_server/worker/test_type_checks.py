@@ -161,7 +161,7 @@ def test_texts_with_a_fault_come_last():
     middles = [
         Middle(text, True, 1, 0, False, "end", -1.0, 0.0, 0.0) for text in (b"wrong", b"right", b"also")
     ]
-    start = Engine(python()).document(b"x = \n").middle(4, 4).start
+    start = Engine(python()).document(b"x = \n").middle(4, 4, relax=True).start
     types = TypesAtCursor(ScriptedChecker(), SimpleNamespace(), {}, 1.0)
     made = to_completion(middles, (), b"x = ", b"\n", start, PYTHON_POLICY, types=types)
     assert made.texts == ("right", "also", "wrong")

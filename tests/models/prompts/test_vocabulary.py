@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import FAMILIES, FILES, HERE, LEFT, LINE_END, RIGHT
@@ -202,3 +203,8 @@ def test_the_first_token_of_a_piece_is_read_once(piece, monkeypatch):
     assert piece.startswith(vocabulary.token_bytes[token])
     monkeypatch.setattr(ModelVocabulary, "encode_whole", None)
     assert vocabulary.first_token(piece) == token
+
+
+def test_a_tokenizer_that_cannot_write_an_a_is_read():
+    vocabulary = read_vocabulary(Tokenizer(models.BPE({"b": 0}, [])), ())
+    assert list(vocabulary.token_bytes) == [b"b"]

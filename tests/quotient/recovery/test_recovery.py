@@ -63,7 +63,7 @@ def check(left: str, right: str) -> None:
     """Between *left* and *right*, after `y = `, an expression is complete, and nothing else is needed."""
     data = (left + right).encode()
     cursor = len(left.encode())
-    found = engine().document(data).middle(cursor, cursor, may_escape=False)
+    found = engine().document(data).middle(cursor, cursor, may_escape=False, relax=True)
     assert verdict(fed(found.start, b"foo(a)[0] + 1")) == COMPLETE
     assert found.start.shortest_completion == b"0"
     assert found.relaxed
@@ -529,7 +529,7 @@ SEEN = {
 @pytest.mark.parametrize("case", SEEN)
 def test_the_cursor_stays_where_it_is(case):
     left, right = case.encode().split(b"<|>")
-    found = engine().document(left + right).middle(len(left), len(left), may_escape=False)
+    found = engine().document(left + right).middle(len(left), len(left), may_escape=False, relax=True)
     middle, offered = SEEN[case]
     assert verdict(fed(found.start, middle)) == COMPLETE
     assert found.start.shortest_completion == offered
@@ -553,11 +553,11 @@ CLOSED_BY_EDITOR = {
 def test_a_bracket_that_the_editor_closed(case):
     left, right = case.encode().split(b"<|>")
     document = engine().document(left + right)
-    found = document.middle(len(left), len(left), may_escape=False)
+    found = document.middle(len(left), len(left), may_escape=False, relax=True)
     assert verdict(fed(found.start, b"a")) == COMPLETE
     line_end = len(left) + len(right.partition(b"\n")[0].rstrip())
     assert found.relaxed == (TextRepair(line_end, line_end, CLOSED_BY_EDITOR[case].encode()),)
-    assert not document.middle(len(left), len(left), may_escape=True).relaxed
+    assert not document.middle(len(left), len(left), may_escape=True, relax=True).relaxed
 
 
 MENDS = {
@@ -593,7 +593,7 @@ MENDS = {
 @pytest.mark.parametrize("case", MENDS)
 def test_repairs_are_reported(case):
     left, right = case.encode().split(b"<|>")
-    found = engine().document(left + right).middle(len(left), len(left))
+    found = engine().document(left + right).middle(len(left), len(left), relax=True)
     assert list(found.relaxed) == MENDS[case]
 
 
@@ -604,7 +604,7 @@ def test_typing_in_a_broken_file_answers_as_a_new_document():
     for byte in b"y = a(b, 'c":
         document.edit(cursor, cursor, bytes((byte,)))
         cursor += 1
-        found = document.middle(cursor, cursor)
-        fresh = engine().document(document.data).middle(cursor, cursor)
+        found = document.middle(cursor, cursor, relax=True)
+        fresh = engine().document(document.data).middle(cursor, cursor, relax=True)
         assert found.relaxed == fresh.relaxed
         assert found.start.shortest_completion == fresh.start.shortest_completion

@@ -18,7 +18,7 @@ TABLE = ImportTable.of({PurePath("other.py"): OTHER})
 
 def at(text, path="here.py"):
     left, right = (part.encode() for part in text.split("<|>"))
-    start = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False).start
+    start = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False, relax=True).start
     return left, missing_at_cursor(left, right, start, PurePath(path), lambda: [TABLE])
 
 

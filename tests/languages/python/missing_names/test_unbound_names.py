@@ -16,7 +16,7 @@ ENGINE = Engine(Python())
 
 def unbound(text):
     left, right = (part.encode() for part in text.split("<|>"))
-    start = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False).start
+    start = ENGINE.document(left + right).middle(len(left), len(left), may_escape=False, relax=True).start
     return unbound_names(left, right, start, state_at_end(left))
 
 
