@@ -9,8 +9,6 @@ from dataclasses import replace
 import jsonschema
 import numpy as np
 import pytest
-from fimlsp.languages.sql.parser import begin
-from fimlsp.languages.typed.spacing import Spaced
 
 from fimlsp import (
     Candidates,
@@ -30,7 +28,9 @@ from fimlsp import (
     regular,
     score_middle,
 )
+from fimlsp.languages.sql.queries import begin
 from fimlsp.languages.sql.schema import read_schema
+from fimlsp.languages.typed.state import Spaced
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from fimlsp.languages.slua.incremental.parser import begin
 
 from fimlsp.languages.slua.checker import check_script
+from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.interface import Interface, read_interface
 from fimlsp.languages.slua.runtime import Translation, translate
 from fimlsp.languages.slua.sizes import MOST_HELD, MOST_NAMES, MOST_SLOTS
