@@ -207,7 +207,9 @@ def filter_by_mask(
             yield token, log_probability
 
 
-def allowed_tokens(vocabulary: Vocabulary | None, state: State, may_cut_lines: bool) -> NDArray[np.bool_] | None:
+def allowed_tokens(
+    vocabulary: Vocabulary | None, state: State, may_cut_lines: bool
+) -> NDArray[np.bool_] | None:
     """For each token of *vocabulary*, True if it may follow *state*, and for stop tokens; None without one.
 
     If the loop *may_cut_lines*, tokens with a line end stay, as a part of them may be allowed. If whole texts

@@ -46,7 +46,15 @@ from fimlsp.models.decoding.middle import (
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, best_stop, n_repeated
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Cancellable, Candidates, Launching, ListsMore, ListsViable, NextToken, Preference
+from fimlsp.models.protocols import (
+    Cancellable,
+    Candidates,
+    Launching,
+    ListsMore,
+    ListsViable,
+    NextToken,
+    Preference,
+)
 from fimlsp.quotient.states.protocol import State
 
 REJECTIONS_PER_STEP_MAX = 50
