@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from time import monotonic
 
@@ -326,7 +327,8 @@ class Decoding:
                 break
         else:
             return
-        self.mask = self._mask_at(step, may_wait=self.settings.seconds is None)
+        if self.mask is None:
+            self.mask = self._mask_at(step, may_wait=self.settings.seconds is None)
         yield from filter_by_mask(ordered, self.mask)
 
     def _mask_at(self, step: DecodeStep, *, may_wait: bool) -> NDArray[np.bool_] | None:
@@ -346,12 +348,17 @@ class Decoding:
         if self.futures is not None:
             return self.futures.drawn(step.middle.tokens, lambda: self._future_at(step), random)
         draw = Draw(settings.temperature, settings.top_p, settings.top_k, settings.min_p)
-        return at_random(
-            step.candidates,
-            draw,
-            random,
-            lambda: self._list_viable(step, most=VIABLE_MAX) or self._list_more(step),
-        )
+        listed = partial(self._list_all, step, is_cut=draw.cuts)
+        return at_random(step.candidates, draw, random, listed)
+
+    def _list_all(self, step: DecodeStep, *, is_cut: bool) -> Candidates | None:
+        """All candidates of *step*, or those that its mask allows; None if the network cannot list them.
+
+        If draws are cut (*is_cut*), the cut depends on all of them.
+        """
+        if self.mask is None and not is_cut and isinstance(self.model, ListsViable):
+            self.mask = self._mask_at(step, may_wait=self.settings.seconds is None)
+        return self._list_viable(step, most=VIABLE_MAX) or self._list_more(step)
 
     def _future_at(self, step: DecodeStep) -> Future:
         """What is known of the texts that go on from *step*, before any of them is drawn."""
