@@ -1,5 +1,7 @@
 """Tokens that a mask allows, listed by the real llama.cpp with the probabilities of the model itself."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -76,15 +78,33 @@ def test_a_text_goes_on_where_all_listed_candidates_are_refused(model, temperatu
     settings = DecodeSettings(tokens=12, temperature=temperature, seed=3, steer=False)
     written = generate(model, b"x = 1\n", state, settings, heal=False)
     assert written.stop_reason in ("end", "budget")
-    assert sum(len(token.refused) >= REFUSALS_BEFORE_MASK for token in written.trace) > 1
     assert all(len(token.refused) < REJECTIONS_PER_STEP_MAX for token in written.trace)
     if temperature:
         return
+    assert sum(len(token.refused) >= REFUSALS_BEFORE_MASK for token in written.trace) > 1
     text = model.fim.continued(model.vocabulary.encode_first("x = 1\n"))
     for token in written.trace[:4]:
         viable, everything = set(viable_at(model, state)), model.network.server.more_after(text, None)
         assert token.token == next(one for one in everything.tokens if one in viable)
         state, text = state.feed(token.text), [*text, token.token]
+
+
+@pytest.mark.parametrize("cuts", [{}, {"top_k": 40}], ids=str)
+def test_draws_list_only_what_the_mask_allows_unless_they_are_cut(cuts, gguf, monkeypatch):
+    model, lists = load_model(str(gguf("Qwen-Coder"))), []
+    server = model.network.server
+    for name in ("among", "more_after"):
+        monkeypatch.setattr(server, name, partial(recorded, name, getattr(server, name), lists))
+    settings = DecodeSettings(tokens=12, temperature=1.5, seed=3, steer=False, **cuts)
+    written = generate(model, b"x = 1\n", start_after(PLACES, ""), settings, heal=False)
+    assert written.stop_reason in ("end", "budget")
+    assert "among" in lists
+    assert "more_after" not in lists
+
+
+def recorded(name, method, calls, *arguments):
+    calls.append(name)
+    return method(*arguments)
 
 
 def test_nobody_waits_for_it_under_a_time_limit(gguf, monkeypatch):
