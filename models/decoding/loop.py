@@ -106,7 +106,8 @@ class Decoding:
     If the network can be launched, it starts on the next token as soon as that is known. Meanwhile the loop
     does the work that does not decide about it; then `pending` waits for the result. While texts are read
     side by side, `list_all_of_row` lists all candidates of this one. Aligned draws share `futures`. All draws
-    share the candidates `at_prompt`, so none but the first reads the network for its first token.
+    share the candidates `at_prompt`, so none but the first reads the network for its first token. `mask` is
+    that of the last step, if it needed one.
     """
 
     model: NextToken
@@ -327,9 +328,13 @@ class Decoding:
                 break
         else:
             return
+        self._make_mask(step)
+        yield from filter_by_mask(ordered, self.mask)
+
+    def _make_mask(self, step: DecodeStep) -> None:
+        """Set the mask of *step*, if it has none yet."""
         if self.mask is None:
             self.mask = self._mask_at(step, may_wait=self.settings.seconds is None)
-        yield from filter_by_mask(ordered, self.mask)
 
     def _mask_at(self, step: DecodeStep, *, may_wait: bool) -> NDArray[np.bool_] | None:
         """The tokens that may follow *step*; None if the network has no masks. See `mask_vocabulary`."""
@@ -356,8 +361,8 @@ class Decoding:
 
         If draws are cut (*is_cut*), the cut depends on all of them.
         """
-        if self.mask is None and not is_cut and isinstance(self.model, ListsViable):
-            self.mask = self._mask_at(step, may_wait=self.settings.seconds is None)
+        if self.settings.seconds is None and not is_cut and isinstance(self.model, ListsViable):
+            self._make_mask(step)
         return self._list_viable(step, most=VIABLE_MAX) or self._list_more(step)
 
     def _future_at(self, step: DecodeStep) -> Future:

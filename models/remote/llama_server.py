@@ -235,12 +235,15 @@ class LlamaServer:
         return token in self.stops if data is None else is_utf8(data)
 
     def _biased(self, answer: Mapping[str, Any]) -> dict[int, float]:
-        """The log-probability of each token in *answer*, if it has one in single precision."""
+        """The log-probability of each token in *answer*, if it has one in single precision.
+
+        Empty if the server has written another token, which leaves a character unfinished.
+        """
         address = self._client.address
         try:
-            (position,) = answer["completion_probabilities"]
             return {
                 self._token(entry["id"], entry["bytes"]): log_probability(address, log(entry["prob"]))
+                for position in answer.get("completion_probabilities", ())
                 for entry in position["top_probs"]
                 if entry["prob"]
             }
