@@ -116,6 +116,25 @@ class Maskable(NextToken, Protocol):
 
 
 @runtime_checkable
+class ListsViable(NextToken, Protocol):
+    """A network elsewhere that masks can be made for, and that lists candidates among certain tokens."""
+
+    @property
+    def known_vocabulary(self) -> Vocabulary:
+        """As `Maskable.mask_vocabulary`; it is made on the first use, which takes up to a few seconds."""
+
+    def viable_after(
+        self, tokens: Sequence[int], written: Sequence[int], viable: Sequence[int], listed: Candidates
+    ) -> Candidates | None:
+        """Those of the *viable* tokens that are likeliest after a prompt and the tokens *written*.
+
+        *listed* are the candidates there. The log-probabilities are the network's own, as in *listed*. The
+        result has 4,096 tokens, or all *viable* ones that have a chance. It is None if the network does not
+        report them. `advance` continues from the text that was read last.
+        """
+
+
+@runtime_checkable
 class Scoring(NextToken, Protocol):
     """A network that scores every token, not only the likeliest."""
 

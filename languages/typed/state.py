@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic
 
 from fimlsp.languages.typed.lexicon import (
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary  # only masks need NumPy
 
 _MOST_TRIED = 24
+_SHORT_NAMES, _NAMES_TRIED = 3, 1_000
+"""Letters that may end a begun name: few as a rule, more where the shorter names are taken."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,13 @@ class TextState(Generic[M]):
         if not self.partial:
             yield _finished(self.machine, "")
             return
-        for added in self.endings():
+        found = [*self._completed(self.endings())]
+        longer_names = (b"x" * n for n in range(_SHORT_NAMES, _NAMES_TRIED))
+        yield from found or islice(self._completed(longer_names), 1)
+
+    def _completed(self, endings: Iterable[bytes]) -> Iterator[bytes]:
+        """The completions with those of *endings* that make the partial lexeme one that may stand here."""
+        for added in endings:
             token = self.lexicon.normal((self.partial + added).decode("utf-8"))
             machine = self.machine.take(token)
             if machine is not None:
@@ -140,7 +149,9 @@ class TextState(Generic[M]):
             for word in words[:_MOST_TRIED]:
                 written = self.machine.spelled(word) if is_as_spelled else word
                 yield written[len(text) :].encode("ascii")
-            yield from (b"" if not n else b"x" * n for n in range(3) if first in self.lexicon.starts)
+            yield from (
+                b"" if not n else b"x" * n for n in range(_SHORT_NAMES) if first in self.lexicon.starts
+            )
 
     def _after(self, byte: int) -> Self | None:
         partial = self.partial

@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from fimlsp.models.decoding.stopping import LINE_END
-from fimlsp.models.protocols import Candidates, Maskable, NextToken
+from fimlsp.models.protocols import Candidates, ListsViable, Maskable, NextToken
 from fimlsp.quotient.states.protocol import State, by_grammar
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 ScoredToken = tuple[int, float]
 """A token id with its log-probability (nats)."""
@@ -191,15 +195,9 @@ def _unlisted_weight(candidates: Candidates, temperature: float) -> float:
 
 
 def filter_by_mask(
-    candidates: Iterator[ScoredToken], model: NextToken, state: State, may_cut_lines: bool
+    candidates: Iterator[ScoredToken], is_allowed: NDArray[np.bool_] | None
 ) -> Iterator[ScoredToken]:
-    """Those of *candidates* that may follow *state*, and stop tokens; all of them if *model* has no masks.
-
-    If the loop *may_cut_lines*, candidates with a line end stay, as a part of them may be allowed. If whole
-    texts are checked on top of the grammar, the mask is that of the grammar alone. Checking every token would
-    cost more than it saves.
-    """
-    is_allowed = allowed_tokens(model, state, may_cut_lines)
+    """Those of *candidates* for which *is_allowed* has True; all of them if it is None."""
     if is_allowed is None:
         yield from candidates
         return
@@ -209,12 +207,25 @@ def filter_by_mask(
             yield token, log_probability
 
 
-def allowed_tokens(model: NextToken, state: State, may_cut_lines: bool) -> NDArray[np.bool_] | None:
-    """For each token, False if `filter_by_mask` leaves it out; None if *model* has no masks."""
-    if not isinstance(model, Maskable):
+def allowed_tokens(
+    vocabulary: Vocabulary | None, state: State, may_cut_lines: bool
+) -> NDArray[np.bool_] | None:
+    """For each token of *vocabulary*, True if it may follow *state*, and for stop tokens; None without one.
+
+    If the loop *may_cut_lines*, tokens with a line end stay, as a part of them may be allowed. If whole texts
+    are checked on top of the grammar, the mask is that of the grammar alone. Checking every token would cost
+    more than it saves.
+    """
+    if vocabulary is None:
         return None
-    vocabulary = model.mask_vocabulary
     allowed = by_grammar(state).allowed_texts(vocabulary)
     if may_cut_lines:
         allowed = allowed | np.append(vocabulary.texts.holding(LINE_END[0]), False)
     return vocabulary.tokens(allowed, complete=True)
+
+
+def mask_vocabulary(model: NextToken, *, may_wait: bool) -> Vocabulary | None:
+    """The tokens of *model* for masks; None if it has no masks, or only slow ones and nobody *may_wait*."""
+    if isinstance(model, Maskable):
+        return model.mask_vocabulary
+    return model.known_vocabulary if may_wait and isinstance(model, ListsViable) else None

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from time import monotonic
 
@@ -30,6 +31,7 @@ from fimlsp.models.decoding.candidate_order import (
     allowed_tokens,
     at_random,
     filter_by_mask,
+    mask_vocabulary,
     preferred_first,
 )
 from fimlsp.models.decoding.healing import Healed
@@ -45,7 +47,15 @@ from fimlsp.models.decoding.middle import (
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.decoding.stopping import LINE_END, LineRule, best_stop, n_repeated
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Cancellable, Candidates, Launching, ListsMore, NextToken, Preference
+from fimlsp.models.protocols import (
+    Cancellable,
+    Candidates,
+    Launching,
+    ListsMore,
+    ListsViable,
+    NextToken,
+    Preference,
+)
 from fimlsp.quotient.states.protocol import State
 
 REJECTIONS_PER_STEP_MAX = 50
@@ -57,6 +67,9 @@ STEERED_PER_STEP_MAX = 16
 STEERED_BYTES_PER_TOKEN = 2
 LONGER_LISTS = 1_024, 16_384
 """Numbers of candidates that are requested one after the other, before all of them."""
+
+VIABLE_MAX = 4_096
+"""Draws need all viable candidates, and a network lists so many of them."""
 
 RARE = 1e-4
 """Candidates that are together less likely than this are not requested."""
@@ -93,7 +106,8 @@ class Decoding:
     If the network can be launched, it starts on the next token as soon as that is known. Meanwhile the loop
     does the work that does not decide about it; then `pending` waits for the result. While texts are read
     side by side, `list_all_of_row` lists all candidates of this one. Aligned draws share `futures`. All draws
-    share the candidates `at_prompt`, so none but the first reads the network for its first token.
+    share the candidates `at_prompt`, so none but the first reads the network for its first token. `mask` is
+    that of the last step, if it needed one.
     """
 
     model: NextToken
@@ -115,6 +129,7 @@ class Decoding:
     tried: int = 0
     rejected: int = 0
     refused: list[ScoredToken] = field(default_factory=list)
+    mask: NDArray[np.bool_] | None = None
     steered: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
     rule: LineRule = field(init=False)
@@ -171,7 +186,7 @@ class Decoding:
         listed = self.model.begin(self.prompt.tokens, self.middle.tokens)
         step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._list_some)
         self.watch.charge("network")
-        left, self.refused = self.budget - len(self.middle.tokens), []
+        left, self.refused, self.mask = self.budget - len(self.middle.tokens), [], None
         for continuation in islice(self._allowed(step), most):
             if self._steers_away(continuation, left - 1):
                 self.steered = True
@@ -273,6 +288,7 @@ class Decoding:
         if left <= 0:
             return "budget"
         refused = self.refused = list[ScoredToken]()
+        self.mask = None
         allowed = islice(self._allowed(step), STEERED_PER_STEP_MAX)
         for n_steered, continuation in enumerate(allowed):
             if not self._steers_away(continuation, left - 1):
@@ -310,7 +326,20 @@ class Decoding:
             yield candidate
             if len(self.refused) == REFUSALS_BEFORE_MASK:
                 break
-        yield from filter_by_mask(ordered, self.model, step.middle.state, self.settings.lines is not None)
+        else:
+            return
+        self._make_mask(step)
+        yield from filter_by_mask(ordered, self.mask)
+
+    def _make_mask(self, step: DecodeStep) -> None:
+        """Set the mask of *step*, if it has none yet."""
+        if self.mask is None:
+            self.mask = self._mask_at(step, may_wait=self.settings.seconds is None)
+
+    def _mask_at(self, step: DecodeStep, *, may_wait: bool) -> NDArray[np.bool_] | None:
+        """The tokens that may follow *step*; None if the network has no masks. See `mask_vocabulary`."""
+        vocabulary = mask_vocabulary(self.model, may_wait=may_wait)
+        return allowed_tokens(vocabulary, step.middle.state, self.settings.lines is not None)
 
     def _ordered(self, step: DecodeStep) -> Iterator[ScoredToken]:
         settings = self.settings
@@ -324,7 +353,17 @@ class Decoding:
         if self.futures is not None:
             return self.futures.drawn(step.middle.tokens, lambda: self._future_at(step), random)
         draw = Draw(settings.temperature, settings.top_p, settings.top_k, settings.min_p)
-        return at_random(step.candidates, draw, random, lambda: self._list_more(step))
+        listed = partial(self._list_all, step, is_cut=draw.cuts)
+        return at_random(step.candidates, draw, random, listed)
+
+    def _list_all(self, step: DecodeStep, *, is_cut: bool) -> Candidates | None:
+        """All candidates of *step*, or those that its mask allows; None if the network cannot list them.
+
+        If draws are cut (*is_cut*), the cut depends on all of them.
+        """
+        if self.settings.seconds is None and not is_cut and isinstance(self.model, ListsViable):
+            self._make_mask(step)
+        return self._list_viable(step, most=VIABLE_MAX) or self._list_more(step)
 
     def _future_at(self, step: DecodeStep) -> Future:
         """What is known of the texts that go on from *step*, before any of them is drawn."""
@@ -332,7 +371,7 @@ class Decoding:
         listed = self._list_more(step) or step.candidates
         if isinstance(state, Healed):
             listed = state.compatible(listed, self.model.token_bytes)
-        mask = allowed_tokens(self.model, state, self.settings.lines is not None)
+        mask = self._mask_at(step, may_wait=False)
         ends = np.array(sorted(self.model.stops), np.intp)
 
         def is_allowed(tokens: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -344,10 +383,14 @@ class Decoding:
     def _best_first(self, step: DecodeStep) -> Iterator[ScoredToken]:
         """The listed candidates, then the others if the network can list them, which it does only then.
 
-        It lists more and more of them, until the others together are too unlikely to matter.
+        It lists those that a mask allows, if there is one and the network can list certain tokens. Otherwise
+        it lists more and more of them, until the others together are too unlikely to matter.
         """
         state, known, unlisted = step.middle.state, set[int](), 1.0
         yield from _unknown(step.candidates, known)
+        if (viable := self._list_viable(step)) is not None:
+            yield from _unknown(viable, known)
+            return
         for most in (*LONGER_LISTS, None):
             longer = self._list_more(step, most) if unlisted >= RARE else None
             if longer is None:
@@ -374,6 +417,25 @@ class Decoding:
         more = self.model.more_after(self.prompt.tokens, step.middle.tokens, most)
         self.watch.charge("network")
         return more
+
+    def _list_viable(self, step: DecodeStep, most: int | None = None) -> Candidates | None:
+        """The likeliest candidates of *step* that its mask allows; all of them if *most* limits their number.
+
+        None without a mask, with more than *most* tokens in it, or if the network cannot list them.
+        """
+        if self.mask is None or not isinstance(self.model, ListsViable):
+            return None
+        mask = self.mask.copy()
+        mask[sorted(self.model.stops)] = step.complete
+        viable = np.flatnonzero(mask)
+        if most is not None and len(viable) > most:
+            return None
+        self.watch.charge("constraint")
+        listed = self.model.viable_after(
+            self.prompt.tokens, step.middle.tokens, viable.tolist(), step.candidates
+        )
+        self.watch.charge("network")
+        return listed
 
     def _misfit_at(self, step: DecodeStep, preference: Preference) -> Callable[[int], float]:
         """The penalty (nats) of each token at *step*."""

@@ -1,10 +1,12 @@
 """llama.cpp's own server: `/completion` and `/tokenize`, as its `tools/server/README.md` describes them.
 
-Token ids are sent and received, with the exact bytes of each. Two properties are not in that documentation:
+Token ids are sent and received, with the exact bytes of each. Three properties are not in that documentation:
 
 - For a token that leaves a character unfinished the server reports nothing, so a run ends there. The
   candidates at such a position are requested with a forced stop token, which does not change the reported
   probabilities.
+- `logit_bias` does change the probabilities that `post_sampling_probs` reports. An equal bias keeps their
+  ratios, so certain tokens can be listed with the probabilities that the model itself gives them.
 - The server closes its connections after a stream.
 """
 
@@ -12,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from functools import lru_cache
+from math import log
 from typing import Any, overload
 
 from fimlsp.models.prompts.chat_template import ChatTemplate
@@ -35,6 +39,17 @@ from fimlsp.models.remote.look_ahead import (
 from fimlsp.models.remote.reading import ReadingMeter
 
 FORCED = 1000.0
+ALLOWED = 250.0
+"""The bias of tokens that are listed with others; those without it are out of reach."""
+
+LEAD = 20.0
+"""Nats that the token which the server has to write is ahead of the last listed one.
+
+It is written almost surely then, and single precision still has numbers for tokens 80 nats behind it.
+"""
+
+AMONG_MAX = 4_096
+"""As many are listed among certain tokens."""
 REMEMBERED_TEXTS = 256
 GREEDY = {"temperature": 0, "samplers": ["temperature"], "speculative.n_max": 0, "cache_prompt": True}
 OPTIONS = {
@@ -44,6 +59,18 @@ OPTIONS = {
     "stream": True,
     "response_fields": ["stop_type"],
 }
+AMONG = {
+    "n_predict": 1,
+    "temperature": 1,
+    "samplers": [],
+    "seed": 0,
+    "post_sampling_probs": True,
+    "speculative.n_max": 0,
+    "cache_prompt": True,
+    "response_fields": ["completion_probabilities"],
+}
+"""The probabilities after biases; without them the server reports those before, of the likeliest only."""
+
 ALL_OF_ONE = {**GREEDY, "response_fields": ["completion_probabilities"]}
 SHARED_ONE_IN = 2
 """A text goes on in a slot if that has this share of the text, or of its own; else it gets the oldest."""
@@ -179,6 +206,50 @@ class LlamaServer:
         answer = self._client.ask("/completion", body | {"logit_bias": [[min(self.stops), FORCED]]}, RUN_S)
         return self._step(answer).candidates
 
+    def among(self, text: Sequence[int], wanted: Sequence[int], listed: Candidates) -> Candidates | None:
+        """The likeliest of the *wanted* tokens after *text*; see `ListsViable`.
+
+        The server reports the probabilities of those that are not *listed*, relative to one that is. None if
+        none of these has whole characters, or if the wanted tokens are out of reach.
+        """
+        own = dict(zip(listed.tokens, listed.log_probabilities, strict=True))
+        anchor = next((token for token in own if self._is_plain(token)), None)
+        if anchor is None:
+            return None
+        scores = {token: own[token] for token in wanted if token in own}
+        if others := [token for token in wanted if token not in own]:
+            lead = LEAD - own[anchor] + listed.log_probabilities[-1]
+            biases = [[anchor, ALLOWED + lead], *([token, ALLOWED] for token in others)]
+            body = {**self._prompt(text), **AMONG, "logit_bias": biases}
+            body["n_probs"] = min(len(biases), AMONG_MAX + 1)
+            biased = self._biased(self._client.ask("/completion", body, RUN_S))
+            if anchor not in biased:
+                return None
+            shift = own[anchor] - biased[anchor] + lead
+            scores |= {token: biased[token] + shift for token in others if token in biased}
+        return replace(ranked(scores, self.stops), stop=listed.stop) if scores else None
+
+    def _is_plain(self, token: int) -> bool:
+        """True if the server reports a position where it writes *token*: no character is left unfinished."""
+        data = self.token_bytes[token]
+        return token in self.stops if data is None else is_utf8(data)
+
+    def _biased(self, answer: Mapping[str, Any]) -> dict[int, float]:
+        """The log-probability of each token in *answer*, if it has one in single precision.
+
+        Empty if the server has written another token, which leaves a character unfinished.
+        """
+        address = self._client.address
+        try:
+            return {
+                self._token(entry["id"], entry["bytes"]): log_probability(address, log(entry["prob"]))
+                for position in answer.get("completion_probabilities", ())
+                for entry in position["top_probs"]
+                if entry["prob"]
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise invalid_answer(address, NO_CANDIDATES) from error
+
     def _forced(self, text: Sequence[int]) -> ServerStep:
         """The candidates after *text*, where the likeliest token leaves a character unfinished."""
         candidates = self._step(self._forced_event(text, min(self.stops))).candidates
@@ -257,6 +328,15 @@ class ServerTokenizer:
             for token, data in pieces:
                 self._token_bytes.learn(token, data or None)
         return pieces
+
+
+def is_utf8(data: bytes) -> bool:
+    """True if *data* consists of whole characters."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def as_bytes(piece: str | list[int]) -> bytes:

@@ -13,14 +13,18 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Candidates, NextToken
 from fimlsp.models.remote.reading import ReadingMeter
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 CANDIDATES = 64
 """Candidates requested at each position, from servers that list as many."""
@@ -132,6 +136,17 @@ class ModelServer(Protocol):
         """As of `Cancellable`."""
 
 
+class ListsAmong(ModelServer, Protocol):
+    """A server that lists candidates among certain tokens."""
+
+    def among(self, text: Sequence[int], wanted: Sequence[int], listed: Candidates) -> Candidates | None:
+        """The likeliest of the *wanted* tokens after *text*, where these are *listed*; see `ListsViable`.
+
+        Raises:
+            ServerError, Interrupted: as `run`.
+        """
+
+
 class LookAhead:
     """`Cancellable`, `ScoresStop`, `ListsMore` and `ReadsAhead` network over the runs of a *server*.
 
@@ -234,6 +249,26 @@ class LookAhead:
             self._run.close()
             self._run_length = next_length(self._run_length, self._n_taken)
             self._run, self._run_token, self._n_taken = None, None, 0
+
+
+class MaskedLookAhead(LookAhead):
+    """As `LookAhead`, and `ListsViable`: the bytes of all tokens of the *server* are known."""
+
+    server: ListsAmong
+
+    @cached_property
+    def known_vocabulary(self) -> Vocabulary:
+        """As of `ListsViable`; 262,144 tokens take seconds when they are used for the first time."""
+        from fimlsp.quotient.masks.vocabulary import Vocabulary  # few runs need masks
+
+        return Vocabulary([data or None for data in self.token_bytes], self.stops)
+
+    def viable_after(
+        self, tokens: Sequence[int], written: Sequence[int], viable: Sequence[int], listed: Candidates
+    ) -> Candidates | None:
+        """As of `ListsViable`."""
+        self._end_run()
+        return self.server.among([*tokens, *written], viable, listed)
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:

@@ -28,7 +28,7 @@ from fimlsp.models.remote.llama_server import (
     Slots,
     chat_of_server,
 )
-from fimlsp.models.remote.look_ahead import LookAhead, RemoteModel
+from fimlsp.models.remote.look_ahead import MaskedLookAhead, RemoteModel
 
 TOKENS_KEY = "tokenizer.ggml.tokens"
 TOKENIZER_KEY = "tokenizer.huggingface.json"
@@ -123,7 +123,7 @@ class ModelFile:
             served.name,
             served.kind,
             served.device,
-            LookAhead(server, server.meter, is_own=True),
+            MaskedLookAhead(server, server.meter, is_own=True),
             _vocabulary(self.header, client, table),
             self.fim,
             served.context,

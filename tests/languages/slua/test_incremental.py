@@ -139,6 +139,7 @@ def test_the_first_wrong_byte_is_refused(marked):
         ("local b: boolean = true == (1", "==0);"),
         ("local a: number = 1 -", "0;"),
         ("interface T {", "};"),
+        ("interface T { a: number; ax: number; axx: number; a", "xxx:number;};"),
         ("local a: number = player.P", "ower();"),
     ],
 )

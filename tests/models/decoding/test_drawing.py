@@ -66,6 +66,19 @@ def test_frequencies_are_those_of_the_renormalised_distribution(n, temperature, 
             assert abs(drawn[token] - len(orders) * probability) <= tolerance
 
 
+@pytest.mark.parametrize("temperature", [0.6, 1.7])
+@pytest.mark.parametrize("cuts", [{}, {"top_k": 2}], ids=str)
+@pytest.mark.parametrize("allowed", ALLOWED, ids=str)
+def test_frequencies_are_the_same_if_only_allowed_tokens_are_listed_later(temperature, cuts, allowed):
+    random, draw, told = np.random.default_rng(6), Draw(temperature, **cuts), everything()
+    later = Candidates(sorted(allowed), [told.log_probabilities[at] for at in sorted(allowed)], told.stop)
+    orders = [at_random(listed(2), draw, random, lambda: later) for _ in range(DRAWS)]
+    drawn = Counter(next(token for token, _ in order if token in allowed) for order in orders)
+    for token, probability in exact(allowed, temperature, **cuts).items():
+        tolerance = 4.5 * math.sqrt(DRAWS * probability * (1 - probability)) + 1
+        assert abs(drawn[token] - DRAWS * probability) <= tolerance
+
+
 def test_what_a_network_does_not_tell_is_not_drawn():
     order = [token for token, _ in at_random(listed(3), Draw(1.0), np.random.default_rng(1))]
     assert sorted(order) == [0, 1, 2]

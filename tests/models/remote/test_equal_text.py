@@ -26,10 +26,13 @@ CURSORS = [
     "class A:\n    def __init__(self, x):\n        self.<|>\n\n    def get(self):\n        return self.x\n",
 ]
 FEW_CURSORS = [*CURSORS[:2], *(pytest.param(cursor, marks=pytest.mark.slow) for cursor in CURSORS[2:])]
+AMPLE = 600.0
+"""Seconds; under a time limit, as in editors, the model has no masks, which the reference has not either."""
+
 SETTINGS = [
-    DecodeSettings(tokens=16),
-    DecodeSettings(tokens=16, temperature=0.8, seed=4),
-    DecodeSettings(tokens=8, candidates=2, lines=None),
+    DecodeSettings(tokens=16, seconds=AMPLE),
+    DecodeSettings(tokens=16, seconds=AMPLE, temperature=0.8, seed=4),
+    DecodeSettings(tokens=8, seconds=AMPLE, candidates=2, lines=None),
 ]
 
 
