@@ -87,8 +87,8 @@ class Document(ContextDocument):
     def middle(self, start: int, end: int, *, relax: bool = False, may_escape: bool = True) -> Constraint:
         """The texts that may replace `data[start:end]`. O(depth) once the lines around are known.
 
-        With *relax*, a broken text is read as the nearest valid one, and a half-written one in both ways, as in
-        an editor. A middle may then be complete for the repaired text alone (`Constraint.relaxed`).
+        With *relax*, a broken text is read as the nearest valid one, and a half-written one in both ways.
+        A middle may then be complete for the repaired text alone (`Constraint.relaxed`).
 
         Unless it *may_escape*, a middle stays in the brackets and blocks that both its ends are in. It also
         stays in the string or comment at the cursor, if any such middle exists (see `escape.py`).
