@@ -64,7 +64,7 @@ def _assumed(document: Document, cursor: int) -> list[dict[str, object]]:
 
 def _ignored(document: Document, cursor: int) -> list[dict[str, object]]:
     """The faults of one side of the *document* alone, ignored for a middle at *cursor*."""
-    constraint = document.middle(cursor, cursor)
+    constraint = document.middle(cursor, cursor, relax=True)
     if constraint.start is not None:
         _ = constraint.start.shortest_completion  # this encounters the faults
     return [

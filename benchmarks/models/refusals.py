@@ -57,7 +57,7 @@ def steps(model_name: str | None, cursors: int, tokens: int, temperature: float,
     vocabulary.prepare()
     for _name, data in islice(shuffled_files(random), cursors):
         at = random_place(random, data, 0, len(data))
-        state = engine.document(data).middle_at_bytes(at, at).start
+        state = engine.document(data).middle_at_bytes(at, at, relax=True).start
         if state is None:
             continue
         read = list(model.prompt(data[:at], data[at:], tokens).tokens)

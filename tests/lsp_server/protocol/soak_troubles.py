@@ -115,8 +115,8 @@ class Watch:
         return self.samples[int(first * len(self.samples)) : int(last * len(self.samples))]
 
     def left_over(self):
-        """The processes that have outlived the server."""
-        return [process for process in self.known if process.is_running()]
+        """The processes that have outlived the server. Its end closes their pipes, and they end on that."""
+        return psutil.wait_procs(self.known, timeout=60)[1]
 
 
 UNCLOSED = "from a import(\n" * 13_000
