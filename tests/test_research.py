@@ -166,8 +166,9 @@ def test_queries_over_a_schema(model):
     database.executescript(schema)
     start = Spaced(begin(read_schema(schema))).feed(b"SELECT ")
     settings = DecodeSettings(tokens=30, temperature=1, candidates=4, independent=True)
-    for query in generate_many(model, b"SELECT ", start, settings):
-        database.execute(f"EXPLAIN SELECT {query.text.decode()}")
+    queries = [query.text.decode() for query in generate_many(model, b"SELECT ", start, settings)]
+    assert len(queries) == 4
+    assert all(database.execute(f"EXPLAIN SELECT {query}").fetchall() for query in queries)
     database.close()
 
 
@@ -177,7 +178,7 @@ def test_json_under_a_schema_between_two_sides(model):
     left, right = b'{"tags": ["a"', b', "n": 3}'
     start = start_of(json_schema(schema), left, right)
     (middle,) = middles(model, left, right, start, tokens=12, lines=None)
-    jsonschema.validate(json.loads(left + middle.text + right), schema)
+    assert jsonschema.Draft202012Validator(schema).is_valid(json.loads(left + middle.text + right))
 
 
 def test_a_beam_search_of_ones_own(model):
@@ -204,4 +205,4 @@ def test_a_beam_search_of_ones_own(model):
 def test_a_program_from_its_beginning(model):
     written = b"def area(width, height):\n"
     result = generate(model, written, start_of(python(), written), DecodeSettings(tokens=40))
-    compile(written + result.text, "written", "exec")
+    assert compile(written + result.text, "written", "exec").co_consts[0].co_name == "area"

@@ -16,6 +16,7 @@ from engine.fight import Fight, Member
 from engine.library import Library, load_library
 
 from fimlsp import DecodeSettings, Engine, generate, json_schema, load_model
+from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel
 
 TEXT = {"type": "string", "pattern": r"^[A-Z][a-z ',.-]{4,60}$"}
@@ -75,6 +76,15 @@ def write_adventure(model: FimModel, library: Library, seed: int, tokens: int) -
     return adventure
 
 
+def read_adventure(path: Path) -> Mapping[str, Any]:
+    """The adventure that was saved at *path*."""
+    try:
+        adventure: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise click.ClickException(f"Cannot play {path}: {error}. Give it a file of --save.") from error
+    return adventure
+
+
 def played(library: Library, adventure: Mapping[str, Any], seed: int) -> Iterator[str]:
     """The lines of an *adventure* as it is played: its rooms until one side is left."""
     yield f"{adventure['title']}: {adventure['opening']}"
@@ -114,10 +124,12 @@ def main(seed: int, tokens: int, model: str | None, play: Path | None, save: Pat
     """Write or read an adventure, and play it."""
     library = load_library()
     if play is not None:
-        adventure = json.loads(play.read_text("utf-8"))
+        adventure = read_adventure(play)
     else:
-        written_by = load_model() if model is None else load_model(model)
-        adventure = write_adventure(written_by, library, seed, tokens)
+        try:
+            adventure = write_adventure(load_model(model), library, seed, tokens)
+        except ModelError as error:
+            raise click.ClickException(str(error)) from error
     if save is not None:
         save.write_text(json.dumps(adventure, indent=1) + "\n", "utf-8")
     for line in played(library, adventure, seed):

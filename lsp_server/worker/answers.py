@@ -336,3 +336,10 @@ def _n_leading_blanks(text: bytes) -> int:
 def _short(text: bytes) -> str:
     words = " ".join(text.decode("utf-8", "replace").split())
     return words if len(words) <= _LONGEST_QUOTE else words[: _LONGEST_QUOTE - 1] + "…"
+
+
+def cannot_connect(limits: Limits) -> str:
+    """The reason for no connecting text."""
+    if limits.relaxed_contexts:
+        return "no text can connect the two sides of the cursor"
+    return "the file is broken elsewhere (option relaxedContexts)"

@@ -24,6 +24,7 @@ from fimlsp.lsp_server.worker.answers import (
     DOES_NOT_FIT,
     NOT_CONFIDENT,
     REPEATS,
+    cannot_connect,
     confident_part,
     describe_faults,
     describe_repairs,
@@ -31,10 +32,15 @@ from fimlsp.lsp_server.worker.answers import (
     to_completion,
     within_limits,
 )
-from fimlsp.lsp_server.worker.engine_documents import DocumentEntry, EngineDocuments
+from fimlsp.lsp_server.worker.engine_documents import (
+    DocumentEntry,
+    EngineDocuments,
+    refused_place,
+    with_cells,
+)
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
 from fimlsp.lsp_server.worker.other_files import OtherFileContext, OtherFiles
-from fimlsp.lsp_server.worker.pace import Pace, decode_settings, seconds_left
+from fimlsp.lsp_server.worker.pace import Pace, decode_settings, is_shortened, is_too_slow, seconds_left
 from fimlsp.lsp_server.worker.reading_ahead import ReadingAhead
 from fimlsp.lsp_server.worker.type_checks import TypeChecks, TypesAtCursor
 from fimlsp.models.errors import ModelError
@@ -42,7 +48,6 @@ from fimlsp.models.remote.address import is_address
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.quotient.engine import Constraint, Document, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
-from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.states.protocol import State
 
 if TYPE_CHECKING:
@@ -592,34 +597,3 @@ def open_model(load: Load, on_progress: Callable[[float], None], context: int | 
         on_progress=on_progress,
         **precision,
     )
-
-
-def with_cells(left: bytes, right: bytes, above: bytes, below: bytes) -> tuple[bytes, bytes]:
-    """The text *left* and *right* of a cursor, with the notebook's other cells *above* and *below*."""
-    return above + left, right + (b"\n" + below if below else b"")
-
-
-def refused_place(language: Language, text: bytes, cursor: int) -> str | None:
-    """The place beside *cursor* that *language* refuses, if it is found in good time."""
-    try:
-        with interruptible(time_limit(SELECTION_S)):
-            return language.refused_place(text, cursor)
-    except Interrupted:
-        return None
-
-
-def cannot_connect(limits: Limits) -> str:
-    """The reason for no connecting text."""
-    if limits.relaxed_contexts:
-        return "no text can connect the two sides of the cursor"
-    return "the file is broken elsewhere (option relaxedContexts)"
-
-
-def is_too_slow(written: Sequence[Middle]) -> bool:
-    """True if the time was up before the first token."""
-    return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
-
-
-def is_shortened(middle: Middle, limits: Limits) -> bool:
-    """True if *middle* was cut off before it had the tokens of the *limits*, as the model is slow."""
-    return middle.stop_reason == "budget" and middle.tokens < limits.max_tokens

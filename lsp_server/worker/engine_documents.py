@@ -16,7 +16,7 @@ from pathlib import Path
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.analysis.questions import MOST_BYTES as MOST_ANALYSED
 from fimlsp.languages.python.checker.process import MOST_BYTES as MOST_CHECKED
-from fimlsp.lexing.interruption import Interrupted
+from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
 from fimlsp.lsp_server.worker.type_checks import TypeChecks, TypesAtCursor
@@ -35,6 +35,9 @@ MOST_OF_CELLS = 100_000
 
 STEP = 2_000
 """Bytes parsed in one piece of idle work, about 4 ms; requests are answered in between."""
+
+REFUSED_PLACE_S = 0.5
+"""Time limit for finding the place that a grammar refuses."""
 
 
 @dataclass(slots=True)
@@ -303,3 +306,17 @@ def preparation(document: Document) -> Iterator[int]:
         document.right_at(document.left_at(max(0, offset))[0])
         yield offset
     document.prepare_check()
+
+
+def with_cells(left: bytes, right: bytes, above: bytes, below: bytes) -> tuple[bytes, bytes]:
+    """The text *left* and *right* of a cursor, with the notebook's other cells *above* and *below*."""
+    return above + left, right + (b"\n" + below if below else b"")
+
+
+def refused_place(language: Language, text: bytes, cursor: int) -> str | None:
+    """The place beside *cursor* that *language* refuses, if it is found in good time."""
+    try:
+        with interruptible(time_limit(REFUSED_PLACE_S)):
+            return language.refused_place(text, cursor)
+    except Interrupted:
+        return None

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from fimlsp.lsp_server.messages import Complete, Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings
     from fimlsp.models.protocols import Preference, ReadsAhead
     from fimlsp.quotient.language.editor_policy import EditorPolicy
@@ -101,3 +104,13 @@ def decode_settings(
         least_total=least_total,
         preference=preference,
     )
+
+
+def is_too_slow(written: Sequence[Middle]) -> bool:
+    """True if the time was up before the first token."""
+    return written[0].stop_reason == "deadline" and written[0].stop_at_start is None
+
+
+def is_shortened(middle: Middle, limits: Limits) -> bool:
+    """True if *middle* was cut off before it had the tokens of the *limits*, as the model is slow."""
+    return middle.stop_reason == "budget" and middle.tokens < limits.max_tokens

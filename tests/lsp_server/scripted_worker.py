@@ -28,6 +28,7 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 
 from fimlsp.lsp_server.messages import Complete, Completion, Estimated, Rest
 from fimlsp.lsp_server.worker.worker import serve
@@ -108,74 +109,120 @@ class ScriptedBackend:
         version, data = self.texts[request.document]
         assert version == request.version
         left, line = data[: request.offset], self.line(request)
-        if line == b"# die":
-            os._exit(3)
-        if line == b"# kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if line == b"# stuck":
-            time.sleep(3600)
-        if line == b"# raise":
-            raise ValueError("the script says so")
-        steps = 0
+        if line in TROUBLES:
+            TROUBLES[line]()
         if line == b"# slow":
-            print("decoding", request.id, file=sys.stderr, flush=True)
-        while line == b"# slow":
-            if should_stop():
-                print("stopped", request.id, file=sys.stderr, flush=True)
-                return Completion(tokens=steps, reason="cancelled")
-            steps += 1
-            time.sleep(0.005)
-        if line == b"# nothing":
-            return Completion(reason="the script has nothing to say", final=True)
-        if line == b"# later" and request.document not in self.promised:
-            self.promised.add(request.document)
-            return Completion(reason="the script reads", later=True)
+            return self.slow(request, should_stop)
         if line == b"# reads":
-            place = Rest(request.document, request.version, request.offset, request.limits)
-            for percent in range(100):
-                self.is_read = place, percent / 100
-                should_stop()
-                time.sleep(0.02)
-            self.is_read = None
-        if line == b"# cells":
-            orders = "; ".join(
-                " ".join(uri.partition("#")[2] for uri in uris) for uris in self.notebooks.values()
-            )
-            return Completion((f"cells {orders}",), complete=True)
-        if line == b"# told":
-            workspace = self.workspaces[request.document.client]
-            told = (self.grammars[request.document], workspace.folders, workspace.exclude, request.limits)
-            return Completion((repr(told),), complete=True, final=True)
-        if line.startswith(b"# say "):
-            said = ast.literal_eval(line[6:].decode() + ",")[: request.limits.candidates]
-            return Completion(said, complete=True, final=True)
-        if line.startswith(b"# cut "):
-            said = ast.literal_eval(line[6:].decode() + ",")
-            is_whole = request.is_unhurried
-            return Completion(said if is_whole else said[:1], complete=True, final=is_whole)
-        if line.startswith(b"# call ") and line.endswith(b"'"):
-            closing = ")" if request.limits.cursor_inside else ""
-            said = (ast.literal_eval(line[7:].decode()),)
-            return Completion(said, complete=True, final=True, closing=closing)
-        if line.startswith(b"# header "):
-            is_alone = request.limits.confidence > 0
-            text = ast.literal_eval(line[9:].decode()) + ("" if is_alone else " ...")
-            return Completion((text,), complete=not is_alone, final=True)
-        if line.startswith((b"# even ", b"# held ")):
-            kind, said = line[2:6], ast.literal_eval(line[7:].decode())
-            log_odds = 0.0 if request.correction is None else request.correction.whole.bias
-            estimated = Estimated("scripted", said.encode(), 0.0, 0.0)
-            texts = (said,) if kind == b"even" and log_odds >= 0 else ()
-            return Completion(texts, complete=True, final=True, estimated=estimated)
-        if line.startswith(b"# without "):
-            name = line.decode().split("'")[1]
-            return Completion(("text",), complete=True, left_out=f"{name} is left out.")
-        if line.startswith(b"# rest "):
-            _, text, typed = line.decode().split("'")
-            return Completion((text.removeprefix(typed),), complete=True, final=True)
+            self.read(request, should_stop)
+        for command, answer in ANSWERS.items():
+            is_meant = line.startswith(command) if command.endswith(b" ") else line == command
+            if is_meant and (said := answer(self, request, line.decode())) is not None:
+                return said
         right = data[request.offset :].partition(b"\n")[0]
         text = f"{self.model} v{version} {left.decode()!r} {right.decode()!r}"
         return Completion((text,), complete=True, final=True)
+
+    def slow(self, request, should_stop):
+        """Decode until the request is cancelled."""
+        print("decoding", request.id, file=sys.stderr, flush=True)
+        steps = 0
+        while not should_stop():
+            steps += 1
+            time.sleep(0.005)
+        print("stopped", request.id, file=sys.stderr, flush=True)
+        return Completion(tokens=steps, reason="cancelled")
+
+    def read(self, request, should_stop):
+        """Report the reading of a prompt, percent by percent."""
+        place = Rest(request.document, request.version, request.offset, request.limits)
+        for percent in range(100):
+            self.is_read = place, percent / 100
+            should_stop()
+            time.sleep(0.02)
+        self.is_read = None
+
+    def later(self, request, _):
+        """Promise a text, once for each document."""
+        if request.document in self.promised:
+            return None
+        self.promised.add(request.document)
+        return Completion(reason="the script reads", later=True)
+
+    def cells(self, _request, _line):
+        orders = (" ".join(uri.partition("#")[2] for uri in uris) for uris in self.notebooks.values())
+        return Completion((f"cells {'; '.join(orders)}",), complete=True)
+
+    def told(self, request, _):
+        workspace = self.workspaces[request.document.client]
+        told = (self.grammars[request.document], workspace.folders, workspace.exclude, request.limits)
+        return Completion((repr(told),), complete=True, final=True)
+
+    def say(self, request, line):
+        return Completion(quoted(line)[: request.limits.candidates], complete=True, final=True)
+
+    def cut(self, request, line):
+        said, is_whole = quoted(line), request.is_unhurried
+        return Completion(said if is_whole else said[:1], complete=True, final=is_whole)
+
+    def call(self, request, line):
+        if not line.endswith("'"):
+            return None
+        closing = ")" if request.limits.cursor_inside else ""
+        return Completion(quoted(line), complete=True, final=True, closing=closing)
+
+    def header(self, request, line):
+        is_alone = request.limits.confidence > 0
+        text = quoted(line)[0] + ("" if is_alone else " ...")
+        return Completion((text,), complete=not is_alone, final=True)
+
+    def estimate(self, request, line):
+        """A text that is right in one of two cases; that of a line `# held` is held back."""
+        said = quoted(line)
+        log_odds = 0.0 if request.correction is None else request.correction.whole.bias
+        estimated = Estimated("scripted", said[0].encode(), 0.0, 0.0)
+        texts = said if line.startswith("# even") and log_odds >= 0 else ()
+        return Completion(texts, complete=True, final=True, estimated=estimated)
+
+    def without(self, _request, line):
+        (name,) = quoted(line)
+        return Completion(("text",), complete=True, left_out=f"{name} is left out.")
+
+    def remainder(self, _request, line):
+        _, text, typed = line.split("'")
+        return Completion((text.removeprefix(typed),), complete=True, final=True)
+
+
+def quoted(line):
+    """The texts in quotes after the second word of a line."""
+    return ast.literal_eval(line.split(" ", 2)[2] + ",")
+
+
+def fail():
+    raise ValueError("the script says so")
+
+
+TROUBLES = {
+    b"# die": partial(os._exit, 3),
+    b"# kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    b"# stuck": partial(time.sleep, 3600),
+    b"# raise": fail,
+}
+
+ANSWERS = {
+    b"# nothing": lambda *_: Completion(reason="the script has nothing to say", final=True),
+    b"# later": ScriptedBackend.later,
+    b"# cells": ScriptedBackend.cells,
+    b"# told": ScriptedBackend.told,
+    b"# say ": ScriptedBackend.say,
+    b"# cut ": ScriptedBackend.cut,
+    b"# call ": ScriptedBackend.call,
+    b"# header ": ScriptedBackend.header,
+    b"# even ": ScriptedBackend.estimate,
+    b"# held ": ScriptedBackend.estimate,
+    b"# without ": ScriptedBackend.without,
+    b"# rest ": ScriptedBackend.remainder,
+}
 
 
 if __name__ == "__main__":
