@@ -1,4 +1,4 @@
-"""Context-free grammars as values, their rules in the form that the parser uses, and their cheapest sentences.
+"""Context-free grammars as values, their rules in the parser's form, and their cheapest sentences.
 
 Symbols are small integers, terminals first. There are no empty productions. Each repetition is a nonterminal
 of its own and marked as such, because it has to be parsed from both ends.

@@ -59,8 +59,9 @@ def read_grammar(
     """The grammar written in *text*, with the rule *start* as its start symbol.
 
     *switched_on* maps the name of a switch to True or False, and any other name to None. With *places* the
-    rules are copied for the places they occur in. With *line_ends* a line end may stand before each terminal. Rules that are unreachable or derive no sentence are dropped
-    with *drop_useless*; otherwise they are an error.
+    rules are copied for the places they occur in. With *line_ends* a line end may stand before each terminal.
+    Rules that are unreachable or derive no sentence are dropped with *drop_useless*; otherwise they are an
+    error.
 
     Raises:
         GrammarError: *text* is not a Lark grammar, uses unsupported features, or has rules that may be empty
@@ -206,8 +207,6 @@ def _tree(value: object) -> Tree[object]:
     if not isinstance(value, Tree):
         raise GrammarError(f"The grammar may not use '{value}' there.")
     return value
-
-
 
 
 @value

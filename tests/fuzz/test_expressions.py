@@ -39,14 +39,14 @@ SAMPLES = {
         "b'\\\\s*(": {"starts": [rb"//", rb"\-\-"]},
     },
     "languages/custom/lexemes.py": {"one": {"one": SimpleNamespace(pattern=NEWLINE)}},
-    "languages/python/compiler/quick_tests.py": {"b'[(,]": {"name": b"name"}},
-    "languages/python/compiler/tokens.py": {
+    "languages/python/compiler/file_check.py": {"b'[(,]": {"name": b"name"}},
+    "languages/python/compiler/expression_parser.py": {
         "b'(?:[^\\\\\\\\%s]": QUOTE,
         "b'(?:[^\\\\\\\\]|": {"quote": b"'''"},
     },
-    "languages/python/missing_names/binding_texts.py": {"b'": {"name": b"name"}},
+    "languages/python/missing_names/at_cursor.py": {"b'": {"name": b"name"}},
     "languages/python/missing_names/likely_texts.py": {"b'": {"word": b"name"}},
-    "languages/python/missing_names/signatures.py": {
+    "languages/python/missing_names/import_table.py": {
         "_DEFINED % re": {"name": b"name"},
         "_CLASS % re": {"name": b"name"},
         "b'^[": {"header": (b"", b"    ")},

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread
 
-from fimlsp.languages.python.checker.faults import TypeFault
 from fimlsp.languages.python.checker.process import MOST_BYTES, CheckedPlace, CheckQuestion
+from fimlsp.languages.python.checker.ty_server import TypeFault
 from fimlsp.processes.helper import HelperEndedError, HelperProcess
 
 OpenTexts = Mapping[Path, bytes]

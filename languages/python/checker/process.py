@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
 
-from fimlsp.languages.python.checker.faults import TypeFault, first_fault
 from fimlsp.languages.python.checker.modules import (
     UNTITLED,
     ModuleCopies,
@@ -27,7 +26,7 @@ from fimlsp.languages.python.checker.modules import (
     installed_packages,
     source_folders,
 )
-from fimlsp.languages.python.checker.ty_server import Diagnostic, TyError, TyServer
+from fimlsp.languages.python.checker.ty_server import Diagnostic, TyError, TypeFault, TyServer, first_fault
 from fimlsp.processes.bounded import claim_pipes, limit_memory
 
 PREFIX = "fimlsp-types-"

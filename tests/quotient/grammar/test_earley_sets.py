@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from fimlsp.quotient.grammar import earley
 from fimlsp.quotient.grammar.cfg import CheapestSentences, LazyRules, Rules, cheapest, cost_of
 from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet
 

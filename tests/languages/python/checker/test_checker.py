@@ -15,9 +15,8 @@ from ty import find_ty_bin
 from fimlsp.datasets.programs.sandbox import missing_layers
 from fimlsp.languages.python.checker import client, process, ty_server
 from fimlsp.languages.python.checker.client import Checker
-from fimlsp.languages.python.checker.faults import LONGEST_WORDS, in_words
 from fimlsp.languages.python.checker.process import CheckedPlace, CheckQuestion, TypeChecker
-from fimlsp.languages.python.checker.ty_server import TyError
+from fimlsp.languages.python.checker.ty_server import LONGEST_WORDS, TyError, in_words
 from fimlsp.processes.confinement import LANDLOCK
 from fimlsp.processes.helper import command_of
 
