@@ -14,8 +14,7 @@ from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.recovery import Recoveries
 from fimlsp.quotient.recovery.repaired_text import RepairedText, TextRepair
-from fimlsp.quotient.states.checked_state import CheckedState, checked
-from fimlsp.quotient.states.faults import FinerLanguage, TextSides
+from fimlsp.quotient.states.checked_state import CheckedState, FinerLanguage, TextSides, checked
 from fimlsp.quotient.states.protocol import OwnMiddles, State, readings_of
 
 if TYPE_CHECKING:

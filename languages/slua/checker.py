@@ -12,7 +12,7 @@ from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.interface import Interface, Root, filled
 from fimlsp.languages.slua.parsing import Fault, ScriptSyntaxError, parse_script
 from fimlsp.languages.slua.scopes import LOOP_SLOTS, Scope, Scopes, Variable, given_variables
-from fimlsp.languages.slua.sizes import (
+from fimlsp.languages.slua.syntax import (
     MOST_HELD,
     MOST_LEVELS,
     MOST_NAMES,

@@ -17,8 +17,7 @@ from fimlsp import __version__
 from fimlsp.errors import explain
 from fimlsp.extras import package_version
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.checker.client import Checker
-from fimlsp.languages.python.checker.process import CheckedPlace
+from fimlsp.languages.python.checker.process import CheckedPlace, Checker
 from fimlsp.languages.python.names.client import Analysis
 from fimlsp.languages.python.names.known_names import NamesCursor
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, TimedCompletion, make

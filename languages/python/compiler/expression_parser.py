@@ -159,7 +159,7 @@ def _field_tokens(
 def _specification(
     data: bytes, position: int, fields: list[tuple[Token, ...]], quote: bytes, *, raw: bool
 ) -> int:
-    """As `_field_tokens` for the format specification that starts at *position*. Returns the end of the field."""
+    """As `_field_tokens` for the format specification at *position*. Returns the end of the field."""
     while data[position] != ord("}"):
         if data[position] == ord("\\"):
             position = _end_of_escape(data, position, raw=raw)
