@@ -56,7 +56,7 @@ _STRING_END = {
 }
 _NAMED_ESCAPE = re.compile(rb"\\N\{[^{}\\]*\}")
 _LITERAL = re.compile(rb"[^\\{}'\"]+")
-_OPENING, _CLOSING = b"([{", b")]}"
+_OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
 
 
 def tokens_of_line(data: bytes, start: int = 0) -> tuple[list[Token], int]:
@@ -173,7 +173,6 @@ def _specification(
 _CONSTANTS = frozenset({b"True", b"False", b"None"})
 _UNARY = frozenset({b"+", b"-", b"~", b"not"})
 _BINARY = frozenset(b"+ - * / // % @ ** | ^ & << >> == != <> < <= > >= and or in is".split())
-_OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
 _STRING_KINDS = ("string", "bytes", "f-string")
 _CLAUSE = frozenset({b"for", b"async"})
 """The words that start a clause of a comprehension."""
