@@ -289,6 +289,8 @@ def _compiled_by_lark(
         raise GrammarError(f"Cannot use {files.name}: Lark fails on it ({error}).") from error
     if len(terminals) > _MOST_TERMINALS:
         raise GrammarError(f"{files.name} has more than {_MOST_TERMINALS} terminals; use fewer.")
+    for terminal in terminals:
+        terminal.name = str(terminal.name)  # an imported one has a token of Lark
     return with_ranged(terminals, files), list(rules), frozenset(map(str, ignored))
 
 

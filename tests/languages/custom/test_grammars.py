@@ -1,5 +1,6 @@
 """Grammars written for the purpose and Lark's own, cursor by cursor; the judge confirms each verdict."""
 
+import pickle
 import random
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,9 @@ from lark.exceptions import LarkError
 
 from fimlsp.datasets.languages.own_grammar import syntax_error
 from fimlsp.languages.custom import LarkLanguage, load_grammar
+from fimlsp.languages.custom.compiling import compile_files
+from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL
+from fimlsp.processes.plain_values import plain_of
 from fimlsp.quotient.engine import Engine
 from fimlsp.testing.case_files import Case, cases
 
@@ -19,6 +23,7 @@ CASES = sorted((HERE / "cases").glob("*.txt"))
 OF_LARK = Path(lark.__file__).parent / "grammars"
 
 
+GRAMMARS = sorted((HERE / "grammars").glob("*.lark"))
 STARTS = {"lark": "start", "python": "file_input"}
 """Lark's own grammars."""
 
@@ -52,6 +57,15 @@ def wrong(name: str, case: Case) -> object:
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_cases(path):
     assert [found for case in cases(path) if (found := wrong(path.stem, case))] == []
+
+
+@pytest.mark.parametrize("lexer", [BASIC, CONTEXTUAL])
+@pytest.mark.parametrize("path", GRAMMARS, ids=lambda path: path.stem)
+def test_a_grammar_that_nobody_has_compiled_before_is_a_plain_value(path, lexer, tmp_path, monkeypatch):
+    """A process compiles it, and its answer may name no class of Lark."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = compile_files((load_grammar(path).files, "start", lexer))
+    assert plain_of(pickle.dumps(found)).literals == found.literals
 
 
 def test_there_are_many_cases():
