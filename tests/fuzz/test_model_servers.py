@@ -75,7 +75,7 @@ class Handler(socketserver.StreamRequestHandler):
     """Reads one request, and sends the bytes that the server has for its path."""
 
     def handle(self):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, IndexError):
             path = self.rfile.readline().split()[1].decode()
             length = 0
             while line := self.rfile.readline().strip():
