@@ -12,8 +12,7 @@ from time import perf_counter
 import click
 
 from fimlsp.testing.checking import Fault, Judged, Tally, total
-from fimlsp.testing.cuts import cuts
-from fimlsp.testing.programs import Endless
+from fimlsp.testing.suites import Endless, cuts
 
 Explain = Callable[[Sequence[Fault]], tuple[Mapping[str, int], Sequence[Fault]]]
 """How many faults each known difference explains, and the faults that none explains."""
