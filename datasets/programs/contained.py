@@ -4,9 +4,10 @@ It is the main module of a process of its own, makes a view of the files, and fo
 
 - The child confines itself, runs the program, and calls its functions as the judge demands.
 - The parent is the judge. It confines itself as well, reads the test after the fork, and runs it. The
-  functions that a test calls run in the child, and only plain values return from there: None, booleans,
-  numbers, texts, bytes, lists, tuples, sets and dicts of them. Other classes stay on their side, so no value
-  brings code of its own to a comparison.
+  functions that a test calls run in the child, and only plain values return from there, as JSON.
+
+Plain are None, booleans, numbers, texts, bytes, and lists, tuples, sets and dicts of them. Other classes stay
+on their side, so no value brings code of its own to a comparison.
 
 The exit status of the judge is the verdict. No text and no exit of the program passes a test: only right
 values do. An executable file, such as Go's, has its test within it, and its exit status is the verdict.

@@ -6,9 +6,9 @@ Mori 1990. Nested caches on code: Hellendoorn and Devanbu 2017.) Wherever the by
 text, the token after them gets a vote. A vote weighs more the longer the run of bytes before it that agrees
 with the written text.
 
-Weights that depend only on the length of the agreement cannot distinguish a sure network from an unsure one,
-nor a text that always continues the same way from one that does not. So a perceptron with one hidden layer
-(`Mixing`) corrects the network's scores. It sees, for each token, its probabilities by the network and the
+The length of the agreement alone cannot distinguish a sure network from an unsure one. Nor can it distinguish
+a text that always continues the same way. So a perceptron with one hidden layer (`Mixing`) corrects the
+network's scores. It sees, for each token, its probabilities by the network and the
 texts, and how sure each of them is. Its weights are in `mixing.json` beside this module;
 `python -m benchmarks.models.fit_mixing` fits them.
 

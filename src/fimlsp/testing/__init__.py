@@ -19,9 +19,8 @@ from fimlsp.testing.checking import (
     total,
     verdict,
 )
-from fimlsp.testing.command import command
 from fimlsp.testing.edited import grows, type_a_line
-from fimlsp.testing.suites import endless, lexemes
+from fimlsp.testing.suites import command, endless, lexemes
 
 __all__ = [
     "COMPLETE",

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fimlsp.datasets.cuts import STRATEGIES, Cut, CutRecord, boundary, make_cuts, paper_boundary, randspan
-from fimlsp.datasets.languages.json import JSON
+from fimlsp.datasets.languages.json_and_toml import JSON
 from fimlsp.datasets.languages.python import (
     PYTHON,
     bodies_of,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from fimlsp.datasets.languages.json import JSON
+from fimlsp.datasets.languages.json_and_toml import JSON
 from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.datasets.sources import Excluded, Filters, Source, SourceEntry, SourceError, SourceFile
 
