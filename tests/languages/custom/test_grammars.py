@@ -16,7 +16,7 @@ from fimlsp.languages.custom.compiling import compile_files
 from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL
 from fimlsp.processes.plain_values import plain_of
 from fimlsp.quotient.engine import Engine
-from fimlsp.testing.case_files import Case, cases
+from fimlsp.testing.checking import Case, cases
 
 HERE = Path(__file__).parent
 CASES = sorted((HERE / "cases").glob("*.txt"))
