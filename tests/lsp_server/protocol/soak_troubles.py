@@ -116,7 +116,10 @@ class Watch:
 
     def left_over(self):
         """The processes that have outlived the server. Its end closes their pipes, and they end on that."""
-        return psutil.wait_procs(self.known, timeout=60)[1]
+        left, until = [*self.known], time.monotonic() + 60
+        while (left := [process for process in left if process.is_running()]) and time.monotonic() < until:
+            time.sleep(0.1)  # psutil's own wait fails if a process disappears at the wrong moment
+        return left
 
 
 UNCLOSED = "from a import(\n" * 13_000
