@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import ReferenceType, ref
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -13,7 +14,36 @@ V = TypeVar("V")
 MEGABYTE = 1_000_000
 
 
-class BoundedDict(dict[K, V]):
+class _Forgetful(dict[K, V]):
+    """A dict that may lose any entry; `forget_all` knows all that are alive."""
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        reference = ref(self, _drop)
+        _alive[id(reference)] = reference
+
+
+_alive: dict[int, ReferenceType[_Forgetful[Any, Any]]] = {}
+"""References to all dicts of this module, by their own ids: references to dicts cannot be hashed."""
+
+
+def _drop(reference: ReferenceType[_Forgetful[Any, Any]]) -> None:
+    _alive.pop(id(reference), None)
+
+
+def forget_all() -> None:
+    """Evict all entries of all dicts of this module, in this process.
+
+    Whoever uses one can do without any entry, as it may be evicted at any time. O(entries).
+    """
+    for reference in list(_alive.values()):
+        if (forgetful := reference()) is not None:
+            forgetful.clear()
+
+
+class BoundedDict(_Forgetful[K, V]):
     """A dict of at most *most* entries. Adding to a full one first evicts the oldest eighth."""
 
     __slots__ = ("_most",)
@@ -30,12 +60,12 @@ class BoundedDict(dict[K, V]):
         super().__setitem__(key, value)
 
 
-class WeighedDict(dict[K, V]):
+class WeighedDict(_Forgetful[K, V]):
     """A dict whose entries weigh at most *most* together, for entries of very different sizes.
 
     *weigh* returns the weight of an entry, about its bytes; it is called once, when the entry is added. If
     the dict becomes too heavy, the oldest entries are evicted, an eighth of *most* at once. The last entry
-    stays even if it alone weighs more. Entries are never deleted in any other way.
+    stays even if it alone weighs more. Entries are deleted in no other way than that and `clear`.
     """
 
     __slots__ = ("_most", "_total", "_weigh", "_weights")
@@ -56,6 +86,12 @@ class WeighedDict(dict[K, V]):
         super().__setitem__(key, value)
         if self._total > self._most:
             self._evict()
+
+    def clear(self) -> None:
+        """Evict all entries."""
+        super().clear()
+        self._weights.clear()
+        self._total = 0
 
     def _evict(self) -> None:
         n_oldest = 0

@@ -12,6 +12,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, Protocol
 
@@ -236,6 +237,18 @@ class InlineCompletionProtocol(LanguageServerProtocol):
         if future is not None:
             later: Callable[..., object] = asyncio.get_running_loop().call_soon
             future.add_done_callback(partial(later, self._forget, msg_id))
+
+    def _run_generator(
+        self,
+        future: Future[Any] | None,
+        *,
+        gen: Generator[Any, Any, Any],
+        result_future: Future[Any],
+    ) -> None:
+        """As in pygls, which fails if the server ends while a handler is waiting."""
+        if future is not None and future.cancelled():
+            result_future.cancel()
+        super()._run_generator(future, gen=gen, result_future=result_future)
 
     def _forget(self, msg_id: str | int, future: object) -> None:
         if self._request_futures.get(msg_id) is future:

@@ -49,6 +49,7 @@ from fimlsp.lsp_server.messages import (
     Workspace,
     read_request,
 )
+from fimlsp.lsp_server.worker.memory import MemoryBound
 from fimlsp.lsp_server.worker.reading_reports import ReadingReports
 from fimlsp.lsp_server.worker.worker_confinement import confine_worker
 from fimlsp.models.errors import MissingExtraError, OutOfMemoryError
@@ -216,15 +217,17 @@ class Worker:
         self._loaded: tuple[Load, str] | None = None
         self._document: DocumentId | None = None
         self._reports = ReadingReports(self._send)
+        self._memory = MemoryBound()
 
     def run(self) -> None:
-        """Handle messages for ever. Idle time is used to prepare documents, then to collect garbage."""
+        """Handle messages for ever. Idle time is used to prepare documents, then to free memory."""
         while True:
             message = self._inbox.next(PAUSE_S)
             while message is None and self._attempt(self.prepare):
                 message = self._inbox.next(0)
             if message is None:
                 collect_new_garbage()
+                self._memory.look()
                 message = self._inbox.next(SILENCE_S)
             if message is None:
                 collect_garbage()

@@ -226,12 +226,14 @@ async def test_tcp(tmp_path):
     assert head.startswith(b"Content-Length: ")
     writer.close()
     other_reader, other_writer = await connected(port)
-    other_writer.write(initialize_frame())
-    assert await finished(other_reader.readuntil(b"\r\n\r\n"))
+    other_writer.write(initialize_frame(workspace={"configuration": True}))
+    other_writer.write(message("initialized", {}))
+    await finished(other_reader.readuntil(b"workspace/configuration"))  # a handler waits for the answer
     server.send_signal(signal.SIGINT)
     _, errors = await finished(server.communicate())
     assert server.returncode == 0
     assert b"Traceback" not in errors, "clients are connected, and the server only ends"
+    assert b"Exception" not in errors
     other_writer.close()
 
 
@@ -248,5 +250,5 @@ def test_a_port_that_is_taken():
     assert "Traceback" not in ended.stderr
 
 
-def initialize_frame():
-    return message("initialize", {"capabilities": {}, "processId": None, "rootUri": None}, 1)
+def initialize_frame(**capabilities):
+    return message("initialize", {"capabilities": capabilities, "processId": None, "rootUri": None}, 1)
