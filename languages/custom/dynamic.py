@@ -69,13 +69,15 @@ def with_skipped(
 
 
 class _Automata:
-    """The automata of all terminals as one, whose columns are classes of bytes that none of them tells apart."""
+    """The automata of all terminals as one, with columns for the bytes that none of them tells apart."""
 
     def __init__(self, terminals: Sequence[TerminalDef], files: GrammarFiles) -> None:
         alone = {one.name: automaton_alone(one, files).expand() for one in terminals}
         joint = side_by_side(alone)
         columns: dict[tuple[int, ...], int] = {}
-        self._class_of = [columns.setdefault(column, len(columns)) for column in zip(*joint.rows, strict=True)]
+        self._class_of = [
+            columns.setdefault(column, len(columns)) for column in zip(*joint.rows, strict=True)
+        ]
         rows = [*zip(*columns, strict=True)]
         flags = [
             _NOTHING if kind < 0 else _REFUSED if joint.kinds[kind] == REJECTED else _MATCH
@@ -84,13 +86,15 @@ class _Automata:
         same = equivalent(rows, flags)
         self.rows = {same[state]: tuple(same[to] for to in row) for state, row in enumerate(rows)}
         self.dead = same[DEAD]
-        self.begins = {name: same[state] for name, state in joint.starts.items()}
+        # A start is never reached again, so a state that equals it is another one.
+        self.begins = {name: -1 - number for number, name in enumerate(joint.starts)}
+        self.rows |= {self.begins[name]: self.rows[same[state]] for name, state in joint.starts.items()}
         self._flags = {same[state]: flag for state, flag in enumerate(flags)}
         self._goes_on = {state for state, row in self.rows.items() if set(row) != {self.dead}}
 
     def matches(self, state: int) -> bool:
         """True if the text read so far is a match."""
-        return self._flags[state] == _MATCH
+        return self._flags.get(state) == _MATCH
 
     def watched(self, watch: Watch, state: int) -> Watch:
         """*watch* after the end of a match in *state*."""
@@ -217,7 +221,7 @@ class _Copies:
                 into[state, watch].setdefault(place, []).append(column)
         texts = _Texts(f"{name}@{self._name('', before, before)}", begin, into, self)
         ways: Ways = {}
-        for place in [place for place in into if place != begin and automata.matches(place[0])]:
+        for place in filter(lambda place: automata.matches(place[0]), into):
             ways.setdefault(automata.watched(place[1], place[0]), []).append(texts.of(place))
         return ways
 
@@ -258,8 +262,7 @@ class _Texts:
             return self._known[place]
         own = f"{self.name}:{len(self._known)}"
         self._known[place] = (own,)
-        self.copies.made[own] = []
-        self.copies.made[own] += [
+        self.copies.made[own] = [
             (*self.of(before), self.copies.byte_of(columns)) for before, columns in ways.items()
         ]
         return self._known[place]
