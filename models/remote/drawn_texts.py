@@ -77,14 +77,9 @@ class Draws:
 
     def servers(self) -> list[DrawnServer]:
         """A server of each draw."""
-        client, name, dialect, stops = (
-            self.server.client,
-            self.server.name,
-            self.server.dialect,
-            self.server.stops,
-        )
+        of = self.server
         return [
-            DrawnServer(client, name, dialect, stops, None, DRAWN_TEMPERATURE, number, draws=self)
+            DrawnServer(of.client, of.name, of.dialect, of.stops, None, DRAWN_TEMPERATURE, number, draws=self)
             for number in self.numbers
         ]
 
