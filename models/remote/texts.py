@@ -220,7 +220,7 @@ class TextServer:
         """None: no such server reports this."""
         return
 
-    def more_after(self, text: Sequence[int], most: int | None) -> Candidates | None:  # noqa: ARG002 - as above
+    def more_after(self, text: Sequence[int], most: int | None) -> None:  # noqa: ARG002 - the same for any text
         """None: no such server lists more."""
         return
 
