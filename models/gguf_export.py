@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from fimlsp.models.bundled import BUNDLED
-from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFiles, read_files
+from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, BUNDLED, CheckpointFiles, read_files
 from fimlsp.models.checkpoints.eight_bits import read_tensors
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.confidence import FILE_NAME

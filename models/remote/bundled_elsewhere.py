@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from fimlsp.models.bundled import BUNDLED, ESTIMATE
-from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles, read_files
+from fimlsp.models.checkpoints.checkpoint_files import BUNDLED, CheckpointFiles, read_files
 from fimlsp.models.prompts.families import OWN_FAMILIES
 from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.vocabulary import ModelVocabulary, encoded_ids, read_vocabulary
 from fimlsp.models.remote.llama_server import ServerTokenizer
 from fimlsp.models.remote.look_ahead import RemoteModel
+
+ESTIMATE = BUNDLED / "acceptance.json"
+"""The estimate of its suggestions."""
 
 SIZES = {"n_vocab": "vocab_size", "n_embd": "hidden_size", "n_ctx_train": "max_position_embeddings"}
 """The sizes that a llama-server reports, and their names in `config.json`."""
