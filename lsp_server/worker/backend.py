@@ -393,7 +393,7 @@ class Backend:
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
-        return replace(answer, unknown_names=names.problem)
+        return replace(answer, unknown_names=names.why_unknown())
 
     def _sized(self, model: FimModel, limits: Limits) -> FimModel:
         """*model* with prompts that it can read in good time, the same however many tokens it may write."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from fimlsp.languages.python.analysis.questions import Done, Finding, LookUpStarted, Question
+from fimlsp.languages.python.analysis.questions import Done, Finding, LookUpStarted, NothingFound, Question
 from fimlsp.languages.python.names.known_names import NameQuery
 from fimlsp.processes.bounded import claim_pipes, limit_memory
 
@@ -70,7 +70,7 @@ def _answer_all(
     """
     from fimlsp.languages.python.analysis.jedi_names import find_names, read_builtins
 
-    def send(answer: LookUpStarted | Finding | Done) -> None:
+    def send(answer: LookUpStarted | Finding | NothingFound | Done) -> None:
         pickle.dump(answer, sink)
         sink.flush()
 
