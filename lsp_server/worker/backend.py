@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fimlsp.errors import explain
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.missing_names.annotation_texts import AnnotationTexts
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
 from fimlsp.languages.python.missing_names.import_texts import ImportTexts
 from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
@@ -173,6 +174,7 @@ class Job:
         if self.entry.is_python:
             texts.append(LikelyTexts.at(left, right, self._signatures))
             texts.append(ImportTexts.at(left, path, self.others.imports))
+            texts.append(AnnotationTexts.at(left, right))
         texts.append(RepeatedChanges.at(self.request.recent, left, right))
         return [text for text in texts if text is not None]
 
