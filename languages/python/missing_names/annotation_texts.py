@@ -48,7 +48,9 @@ _VARIABLE = re.compile(
 _QUOTED = re.compile(rb"(?:->|[\w\x80-\xff][ \t]*:)[ \t]*([\"'])([A-Za-z_\x80-\xff][\w\x80-\xff.]*)\1")
 _CLASS = re.compile(rb"^([ \t]*)class[ \t]+([\w\x80-\xff]+)", re.M)
 _HEADER = re.compile(rb"^([ \t]*)(?:async[ \t]+)?def[ \t]", re.M)
-_FOR_TYPES = re.compile(rb"^if[ \t]+(?:typing\.)?TYPE_CHECKING:[^\n]*\n((?:[ \t]+[^\n]*\n|[ \t]*\r?\n)+)", re.M)
+_FOR_TYPES = re.compile(
+    rb"^if[ \t]+(?:typing\.)?TYPE_CHECKING:[^\n]*\n((?:[ \t]+[^\n]*\n|[ \t]*\r?\n)+)", re.M
+)
 
 
 @dataclass(frozen=True, slots=True)
