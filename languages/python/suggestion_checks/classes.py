@@ -1,8 +1,14 @@
 """A check of classes that stand where a variable of the same name is meant.
 
-A small model writes `entries.append(Entry)` below `entry = Entry(row)`. Counted in 1,100 files: of 1,256
-classes that are arguments of calls two had such a variable, of 126 keyword arguments none, of 90 assigned
-classes three, of 132 returned ones one. `isinstance` and its like are not counted, as they take classes.
+A small model writes `entries.append(Entry)` below `entry = Entry(row)`. Counted in 1,100 files, without
+`isinstance` and its like, which take classes:
+
+| a class alone as | of | with such a variable |
+|---|---|---|
+| an argument | 1,256 | 2 |
+| a keyword argument | 126 | 0 |
+| an assigned value | 90 | 3 |
+| a returned value | 132 | 1 |
 """
 
 from __future__ import annotations
