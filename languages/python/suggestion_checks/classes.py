@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from fimlsp.languages.python.names.code_state import CodeState, NameRole, state_at_end
-from fimlsp.languages.python.names.functions import names_above
+from fimlsp.languages.python.names.symbol_tables import names_above
 from fimlsp.languages.python.suggestion_checks.lines import enclosing_scope
 
 LONGEST_FUNCTION = 20_000

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from fimlsp.languages.python.missing_names.signatures import positional_parameters
+from fimlsp.languages.python.missing_names.import_table import positional_parameters
 from fimlsp.languages.python.suggestion_checks.lines import HEADER_OF_FUNCTION, is_outside
 from fimlsp.languages.suggested_lines import FAR, column_of, suggested_lines
 
