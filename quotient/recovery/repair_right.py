@@ -11,7 +11,7 @@ from functools import cached_property
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
-from fimlsp.quotient.grammar.earley_sets import EarleySet, merged
+from fimlsp.quotient.grammar.earley import EarleySet, merged
 from fimlsp.quotient.recovery.bracket_layout import Unit
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
 from fimlsp.quotient.recovery.line_edits import (

@@ -17,9 +17,8 @@ from pathlib import Path
 import jedi
 from jedi.api.environment import InterpreterEnvironment
 
-from fimlsp.languages.python.analysis.questions import Finding, Question
 from fimlsp.languages.python.checker.modules import installed_packages, source_folders
-from fimlsp.languages.python.names.known_names import NameKind, NameQuery
+from fimlsp.languages.python.names.known_names import Finding, NameKind, NameQuery, Question
 
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals|vars|locals)[ \t]*\(", re.M

@@ -16,11 +16,19 @@ from pathlib import Path
 from threading import Condition, Thread
 from typing import NamedTuple
 
-from fimlsp.languages.python.analysis.questions import MOST_BYTES, Done, Finding, LookUpStarted, NamesCursor
-from fimlsp.languages.python.names.known_names import KnownNames, NameQuery, NameSet
+from fimlsp.languages.python.names.known_names import (
+    MOST_BYTES,
+    Done,
+    Finding,
+    KnownNames,
+    LookUpStarted,
+    NameQuery,
+    NamesCursor,
+    NameSet,
+)
 from fimlsp.processes.helper import HelperEndedError, HelperProcess, command_of
 
-PROCESS_COMMAND = command_of("fimlsp.languages.python.analysis.process", "serve")
+PROCESS_COMMAND = command_of("fimlsp.languages.python.names.process", "serve")
 
 LINES_MAX = 500
 """Lines whose names are kept."""

@@ -18,8 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from fimlsp.languages.python.analysis.questions import Done, Finding, LookUpStarted, Question
-from fimlsp.languages.python.names.known_names import NameQuery
+from fimlsp.languages.python.names.known_names import Done, Finding, LookUpStarted, NameQuery, Question
 from fimlsp.processes.bounded import claim_pipes, limit_memory
 
 LOOK_UP_S = 1.5
@@ -68,7 +67,7 @@ def _answer_all(
         EOFError, BrokenPipeError, UnpicklingError: The client has ended, perhaps within a question.
         RuntimeError: jedi does not work here.
     """
-    from fimlsp.languages.python.analysis.jedi_names import find_names, read_builtins
+    from fimlsp.languages.python.names.jedi_names import find_names, read_builtins
 
     def send(answer: LookUpStarted | Finding | Done) -> None:
         pickle.dump(answer, sink)

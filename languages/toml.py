@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.toml.definitions import DefinedOnce
+from fimlsp.languages.toml_definitions import DefinedOnce
 from fimlsp.lexing.automata.dfa import Rule, Terminals, compile_terminals
 from fimlsp.lexing.automata.regex import (
     Regex,
@@ -210,7 +210,7 @@ class Toml(Language):
 
 @cache
 def _toml_grammar() -> Grammar:
-    grammar = read_grammar(files(__package__).joinpath("grammar.lark").read_text("utf-8"), START)
+    grammar = read_grammar(files(__package__).joinpath("toml.lark").read_text("utf-8"), START)
     return replace(grammar, may_be_empty=True)
 
 
