@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.models.catalogue import known_gguf
-from fimlsp.models.checkpoints.regular_files import read_bounded
 from fimlsp.models.errors import ModelError
+from fimlsp.models.regular_files import read_bounded
 
 SUFFIX = ".gguf"
 ENTRIES_MAX = 50_000

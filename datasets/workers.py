@@ -18,10 +18,10 @@ from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Any, Protocol
 
-from fimlsp.datasets.cases.result import Result
-from fimlsp.datasets.cuts.selection import CutRecord, FileCases, Selection, limited
-from fimlsp.datasets.cuts.source_file import Excluded, SourceFile
-from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets.case_result import Result
+from fimlsp.datasets.cuts import CutRecord, FileCases, Selection, limited
+from fimlsp.datasets.run_folder import RunFolder
+from fimlsp.datasets.sources import Excluded, SourceFile
 from fimlsp.errors import UserError
 from fimlsp.extras import install_command
 from fimlsp.models.errors import ModelError

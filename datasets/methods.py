@@ -20,8 +20,8 @@ from time import perf_counter
 
 from rapidfuzz.distance import Levenshtein
 
-from fimlsp.datasets.cases.result import Attempt
-from fimlsp.datasets.cuts.strategies import Cut
+from fimlsp.datasets.case_result import Attempt
+from fimlsp.datasets.cuts import Cut
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.models.decoding.loop import decode_middle
 from fimlsp.models.decoding.middle import Middle

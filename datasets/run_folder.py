@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from fimlsp.datasets.cases.result import Result
-from fimlsp.datasets.cuts.source_file import Excluded
-from fimlsp.datasets.runs.plan import About, AnyPlan, Plan
+from fimlsp.datasets.case_result import Result
+from fimlsp.datasets.plan import About, AnyPlan, Plan
+from fimlsp.datasets.sources import Excluded
 from fimlsp.errors import UserError
 
 RESULTS = "results.jsonl"

@@ -11,16 +11,15 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
 
-from fimlsp.datasets.cases.methods import Case, attempts, is_one_line
-from fimlsp.datasets.cases.result import CONSTRAINED, Result
-from fimlsp.datasets.cuts.selection import CutRecord
-from fimlsp.datasets.cuts.source_file import SourceFile
-from fimlsp.datasets.cuts.strategies import Cut
+from fimlsp.datasets.case_result import CONSTRAINED, Result
+from fimlsp.datasets.cuts import Cut, CutRecord
 from fimlsp.datasets.languages import LANGUAGES
 from fimlsp.datasets.languages.lua import Scripts
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
 from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
+from fimlsp.datasets.methods import Case, attempts, is_one_line
+from fimlsp.datasets.sources import SourceFile
 from fimlsp.languages.python import Python, python
 from fimlsp.languages.python.versions import Check, PythonVersion
 from fimlsp.models.completion import BUFFER_BYTES

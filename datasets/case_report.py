@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import linear_regression
 
-from fimlsp.datasets.cases.result import BETWEEN_TOKENS, CONSTRAINED, METHODS, Result
-from fimlsp.datasets.cuts.source_file import Excluded
+from fimlsp.datasets import case_tables, pages
+from fimlsp.datasets.case_result import BETWEEN_TOKENS, CONSTRAINED, METHODS, Result
+from fimlsp.datasets.case_tables import MS_PER_TOKEN, SETUP_MS, SETUP_MS_PER_CHARACTER
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
-from fimlsp.datasets.reports import charts, paper, tables
-from fimlsp.datasets.reports.pages import fenced, size_class, table, write_page
-from fimlsp.datasets.runs.plan import About, ReplayPlan
-from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets.pages import fenced, size_class, table, write_page
+from fimlsp.datasets.plan import About, ReplayPlan
+from fimlsp.datasets.run_folder import RunFolder
+from fimlsp.datasets.sources import Excluded
 
 REJECTIONS = {"0": 0, "1": 1, "2": 2, "3–5": 3, "6–10": 6, "11–20": 11, "21–50": 21}
 POINTS_MAX = 2_000
@@ -96,7 +97,7 @@ def cuts_of(plan: ReplayPlan) -> str:
 
 
 def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequence[str]) -> list[str]:
-    kinds = {kind: tables.of_kind(results, kind) for kind in tables.kinds_of(results)}
+    kinds = {kind: case_tables.of_kind(results, kind) for kind in case_tables.kinds_of(results)}
     lines = [
         "## Success",
         "",
@@ -108,30 +109,30 @@ def _body(results: Sequence[Result], language: ReplayLanguage, pictures: Sequenc
         "",
     ]
     for kind, chosen in kinds.items():
-        lines += tables.success(chosen, kind, language.name)
-        lines += tables.paper_cells(chosen, kind, language.name)
-        lines += tables.failures(chosen, kind, language.name)
+        lines += case_tables.success(chosen, kind, language.name)
+        lines += case_tables.paper_cells(chosen, kind, language.name)
+        lines += case_tables.failures(chosen, kind, language.name)
     if language.compiler is not None:
         lines += _beyond_the_grammar(results)
     lines += ["## Cases that the constraint lost", "", *failures_summary(results)]
-    lines += ["All methods:", "", *tables.causes(results)]
+    lines += ["All methods:", "", *case_tables.causes(results)]
     for kind, chosen in kinds.items():
         ran = [result for result in chosen if result.attempts]
-        lines += [f"## {kind}: successes where another method fails", "", *tables.pairwise(ran)]
-        lines += [f"## {kind}: likeness to the truth", "", *tables.likeness(ran)]
-    lines += ["## Costs", "", *tables.costs(results), *tables.endings(results)]
+        lines += [f"## {kind}: successes where another method fails", "", *case_tables.pairwise(ran)]
+        lines += [f"## {kind}: likeness to the truth", "", *case_tables.likeness(ran)]
+    lines += ["## Costs", "", *case_tables.costs(results), *case_tables.endings(results)]
     lines += [
-        f"The paper states {paper.SETUP_MS:.0f} + {paper.SETUP_MS_PER_CHARACTER} ms per character before",
-        f"the first token of every cut, and {paper.MS_PER_TOKEN} ms per token, on its authors' machine. For",
+        f"The paper states {SETUP_MS:.0f} + {SETUP_MS_PER_CHARACTER} ms per character before",
+        f"the first token of every cut, and {MS_PER_TOKEN} ms per token, on its authors' machine. For",
         "files of these sizes:",
         "",
-        *tables.ratio(results),
+        *case_tables.ratio(results),
         "## By size of the file",
         "",
         "Times are medians, in milliseconds: set-up is CPU time, decoding is time on the clock. All cuts /",
         "first is the sum of the set-up times of all cuts of these files divided by that of the first cuts.",
         "",
-        *tables.by_size(results),
+        *case_tables.by_size(results),
     ]
     return [*lines, *(line for picture in pictures for line in (f"![{picture[:-4]}]({picture})", ""))]
 
@@ -142,7 +143,7 @@ def _beyond_the_grammar(results: Sequence[Result]) -> list[str]:
         "",
         "The constraint is the grammar, as in the paper. The compiler refuses some files that parse.",
         "",
-        *tables.compiling(results),
+        *case_tables.compiling(results),
     ]
 
 
@@ -186,9 +187,9 @@ def _success(ran: Sequence[Result]) -> str:
     sizes = sorted({size_class(result.size) for result in ran})
     groups = [[result for result in ran if size_class(result.size) == size] for size in sizes]
     shown = [method for method in METHODS if method not in BETWEEN_TOKENS]
-    series = {method: [tables.n_ok(group, method) / len(group) for group in groups] for method in shown}
+    series = {method: [case_tables.n_ok(group, method) / len(group) for group in groups] for method in shown}
     axes = ("characters of the file, below", "cases that parse")
-    return charts.lines("Success by size of the file", axes, [f"{size // 1024} k" for size in sizes], series)
+    return pages.lines("Success by size of the file", axes, [f"{size // 1024} k" for size in sizes], series)
 
 
 def _setup(ran: Sequence[Result]) -> str:
@@ -198,28 +199,28 @@ def _setup(ran: Sequence[Result]) -> str:
         "first cut of a file": [(context_size(result), result.setup_ms) for result in chosen if result.first],
         "further cuts": [(context_size(result), result.setup_ms) for result in chosen if not result.first],
     }
-    curves = {"the paper's fit": lambda size: paper.setup_ms(int(size))}
+    curves = {"the paper's fit": lambda size: case_tables.setup_ms(int(size))}
     for name, points in series.items():
         if len({size for size, _ in points}) > 1:
             curves[f"fit, {name}"] = fitted(points)
-    return charts.scatter("Set-up", ("characters of both contexts", "ms"), series, curves)
+    return pages.scatter("Set-up", ("characters of both contexts", "ms"), series, curves)
 
 
 def _time(ran: Sequence[Result]) -> str:
     """The right half of the paper's Figure 11: the constraint for each token, and a check after each."""
     chosen = ran[:: -(-len(ran) // POINTS_MAX)]
-    series: dict[str, list[charts.Point]] = {
+    series: dict[str, list[pages.Point]] = {
         method: [
-            (context_size(result), tables.per_token(result.attempts[method]))
+            (context_size(result), case_tables.per_token(result.attempts[method]))
             for result in chosen
             if result.attempts[method].tokens
         ]
         for method in CONSTRAINED
     }
     series["the reference parser, per check"] = [(context_size(result), result.check_ms) for result in chosen]
-    curves = {"the paper's": lambda _: paper.MS_PER_TOKEN}
+    curves = {"the paper's": lambda _: MS_PER_TOKEN}
     axes = ("characters of both contexts", "ms per token, without the network")
-    return charts.scatter("Time per token", axes, series, curves)
+    return pages.scatter("Time per token", axes, series, curves)
 
 
 def context_size(result: Result) -> float:
@@ -227,7 +228,7 @@ def context_size(result: Result) -> float:
     return float(result.size - result.truth)
 
 
-def fitted(points: Sequence[charts.Point]) -> Callable[[float], float]:
+def fitted(points: Sequence[pages.Point]) -> Callable[[float], float]:
     """The line through *points* with the least squared errors."""
     slope, intercept = linear_regression([x for x, _ in points], [y for _, y in points])
     return lambda x: intercept + slope * x
@@ -236,12 +237,12 @@ def fitted(points: Sequence[charts.Point]) -> Callable[[float], float]:
 def _rejections(ran: Sequence[Result]) -> str:
     series = {method: _rejection_shares(ran, method) for method in CONSTRAINED}
     axes = ("refused candidates before a token", "tokens")
-    return charts.bars("Rejections per token", axes, list(REJECTIONS), series)
+    return pages.bars("Rejections per token", axes, list(REJECTIONS), series)
 
 
 def _rejection_shares(ran: Sequence[Result], method: str) -> list[float]:
     counts = Counter[str]()
-    for attempt in tables.attempts(ran, method):
+    for attempt in case_tables.attempts(ran, method):
         for refused, tokens in attempt.rejections.items():
             counts[[name for name, least in REJECTIONS.items() if least <= int(refused)][-1]] += tokens
     total = max(1, counts.total())

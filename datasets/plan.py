@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fimlsp import __version__
-from fimlsp.datasets.cases.bench import BenchSettings
-from fimlsp.datasets.cuts.selection import Selection
+from fimlsp.datasets.bench import BenchSettings
+from fimlsp.datasets.cuts import Selection
 from fimlsp.datasets.languages import LANGUAGES
 from fimlsp.datasets.languages.lua import Scripts
 from fimlsp.datasets.languages.own_grammar import OwnGrammar
@@ -26,8 +26,8 @@ from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.datasets.languages.replay_language import ReplayLanguage
 from fimlsp.extras import package_version
 from fimlsp.models.checkpoints.hub import find_folder
-from fimlsp.models.checkpoints.regular_files import sampled_digest
 from fimlsp.models.loading import BUNDLED, gguf_file
+from fimlsp.models.regular_files import sampled_digest
 from fimlsp.models.remote.address import is_address
 
 PACKAGES = ("processes", "lexing", "quotient", "languages", "models", "datasets")

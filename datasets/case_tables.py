@@ -1,13 +1,76 @@
-"""The tables of the report, each made from the results alone."""
+"""The tables of a replay's report, each made from the results alone, beside the figures of Melcer et al.
+
+Those are of Melcer et al. 2024 (arXiv 2402.17988), Tables I and II and section VII. Their model is SantaCoder
+(1.1 B parameters), their files are Python files of The Stack.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from fimlsp.datasets.cases.result import CONSTRAINED, DECODED, METHODS, Attempt, Result
-from fimlsp.datasets.reports import paper
-from fimlsp.datasets.reports.pages import Distribution, number, share, size_class, table
+from fimlsp.datasets.case_result import CONSTRAINED, DECODED, METHODS, Attempt, Result
+from fimlsp.datasets.pages import Distribution, number, share, size_class, table
+
+LANGUAGE = "python"
+SETUP_MS = 270.0
+SETUP_MS_PER_CHARACTER = 0.283
+MS_PER_TOKEN = 4.5
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """One table of the paper.
+
+    Attributes:
+        title: its title in the paper.
+        files, cases: their numbers.
+        successes: the cases that each method fills so that the file parses.
+        constrained: the cases that the constrained method fills, in three groups: the unconstrained output
+            fills them, only the checked output fills them, or neither does.
+        without: the cases in the same groups that the constrained method does not fill.
+        wrong: the failures that it accepted; None if the paper does not state them.
+    """
+
+    title: str
+    files: int
+    cases: int
+    successes: Mapping[str, int]
+    constrained: tuple[int, int, int]
+    without: tuple[int, int, int]
+    wrong: int | None = None
+
+
+BOUNDARY = PaperTable(
+    "Table I, STACK-BOUNDARY",
+    9_539,
+    95_390,
+    {"unconstrained": 65_353, "longest": 90_280, "constrained": 90_665},
+    (65_342, 24_833, 490),
+    (11, 94, 4_620),
+    wrong=29,
+)
+RANDSPAN = PaperTable(
+    "Table II, STACK-RANDSPAN",
+    9_539,
+    95_390,
+    {"unconstrained": 68_590, "longest": 91_654, "constrained": 92_085},
+    (68_570, 22_952, 563),
+    (20, 112, 3_173),
+)
+TABLES: Mapping[str, PaperTable] = {
+    "boundary": BOUNDARY,
+    "paper-boundary": BOUNDARY,
+    "randspan": RANDSPAN,
+    "paper-randspan": RANDSPAN,
+}
+
+
+def setup_ms(characters: int) -> float:
+    """Milliseconds of their implementation before the first token, by the size of the file."""
+    return SETUP_MS + SETUP_MS_PER_CHARACTER * characters
+
 
 MOST_ERRORS = 4
 COSTS = ("", "n", "median", "90 %", "max", "mean")
@@ -36,8 +99,8 @@ def n_ok(results: Sequence[Result], method: str) -> int:
 def success(results: Sequence[Result], kind: str, language: str) -> list[str]:
     """The row of this run, below that of the paper if it has the same kind of cut in the same language."""
     rows = list[list[object]]()
-    if language == paper.LANGUAGE and kind in paper.TABLES:
-        theirs = paper.TABLES[kind]
+    if language == LANGUAGE and kind in TABLES:
+        theirs = TABLES[kind]
         counts = [
             share(theirs.successes[m], theirs.cases) if m in theirs.successes else None for m in METHODS
         ]
@@ -72,7 +135,7 @@ def paper_cells(results: Sequence[Result], kind: str, language: str) -> list[str
     outcomes: Mapping[tuple[str, bool], int] = Counter(
         (_level(attempts), attempts["constrained"].ok) for attempts in tried
     )
-    theirs = paper.TABLES.get(kind) if language == paper.LANGUAGE else None
+    theirs = TABLES.get(kind) if language == LANGUAGE else None
     columns: dict[str, Sequence[int]] = {
         "and constrained": [outcomes[level, True] for level in LEVELS],
         "but not constrained": [outcomes[level, False] for level in LEVELS],
@@ -98,7 +161,7 @@ def failures(results: Sequence[Result], kind: str, language: str) -> list[str]:
     failed = [attempt for attempt in attempts(results, "constrained") if not attempt.ok]
     wrong = sum(attempt.text is not None for attempt in failed)
     rows: list[list[object]] = [["this run", f"{wrong:,}", f"{len(failed) - wrong:,}"]]
-    theirs = paper.TABLES.get(kind) if language == paper.LANGUAGE else None
+    theirs = TABLES.get(kind) if language == LANGUAGE else None
     if theirs is not None and theirs.wrong is not None:
         rows.append(["the paper", f"{theirs.wrong:,}", f"{sum(theirs.without) - theirs.wrong:,}"])
     return table(["constrained failures", "accepted, but does not parse", "never complete"], rows)
@@ -233,13 +296,13 @@ def ratio(results: Sequence[Result]) -> list[str]:
     n_tokens = sum(attempt.tokens for attempt in written)
     engine_ms = sum(attempt.engine_ms for attempt in written)
     rows: list[list[object]] = [
-        _ratio("set-up, first cut of a file", first, lambda result: paper.setup_ms(result.size)),
-        _ratio("set-up, all cuts", ran, lambda result: paper.setup_ms(result.size)),
+        _ratio("set-up, first cut of a file", first, lambda result: setup_ms(result.size)),
+        _ratio("set-up, all cuts", ran, lambda result: setup_ms(result.size)),
     ]
     if n_tokens and engine_ms:
         ours = engine_ms / n_tokens
-        faster = f"{paper.MS_PER_TOKEN / ours:,.0f}"
-        rows.append(["per token", number(paper.MS_PER_TOKEN), number(ours), faster])
+        faster = f"{MS_PER_TOKEN / ours:,.0f}"
+        rows.append(["per token", number(MS_PER_TOKEN), number(ours), faster])
     return table(["mean, ms", "the paper's", "ours", "times as fast"], [row for row in rows if row])
 
 
