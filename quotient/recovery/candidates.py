@@ -15,10 +15,11 @@ from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.grammar.earley_sets import EarleySet
 from fimlsp.quotient.recovery.lexemes import lexemes
 from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above
+from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
-from fimlsp.quotient.recovery.statements import Reading, Statements
+from fimlsp.quotient.recovery.statements import Statements
 
 _MOST_LINES = 400
 T = TypeVar("T")

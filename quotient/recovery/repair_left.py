@@ -27,6 +27,7 @@ from fimlsp.quotient.recovery.line_edits import (
     with_header,
     without_slip,
 )
+from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_costs import INSERTED, PASSED_LINE
 from fimlsp.quotient.recovery.repaired_text import (
     ANY,
@@ -41,7 +42,7 @@ from fimlsp.quotient.recovery.repaired_text import (
     always,
     first_edits,
 )
-from fimlsp.quotient.recovery.statements import OpenBrackets, Reading, Statements
+from fimlsp.quotient.recovery.statements import OpenBrackets, Statements
 
 _MOST_REPAIRS = 60
 _MOST_REPAIRS_OF_LINE = 8
