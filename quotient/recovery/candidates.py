@@ -13,8 +13,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.grammar.earley_sets import EarleySet
-from fimlsp.quotient.recovery.lexemes import lexemes
-from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above
+from fimlsp.quotient.recovery.assumed_text import indentation
+from fimlsp.quotient.recovery.lexemes import indentation_at, lexemes
+from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above, is_slip
 from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
@@ -54,7 +55,7 @@ def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candi
     in_its_column = _Lazy(chain((left,), outside(left)))
     outside_brackets = _Lazy(outside(left, surely=True))
     balanced = _Lazy(chain([()], right.balanced(left)))
-    own_line = _Lazy(chain((left,), closed(left)))
+    own_line = _Lazy(chain((left,), ended_early(left), closed(left)))
     changes = _Lazy(_changes(right))
     ways: tuple[tuple[Iterable[Candidate], Trust], ...] = (
         (_combined(in_its_column, balanced, right), Trust.GENTLE),
@@ -82,10 +83,22 @@ def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
     if of_rest:
         yield from chain(finished, repaired)
         return
-    ways = [finished, _balanced(lefts, right, ((),)), repaired, _all_enclosed(lefts, right)]
+    ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
+    early = _balanced(ended_early(left), right, ((),))
+    ways = [finished, _balanced(lefts, right, ((),)), early, ended, repaired, _all_enclosed(lefts, right)]
     if not (left.depth and left.may_be_inside):
         ways.append(_balanced(outside(left, surely=True), right, ((),)))
     yield from chain(*ways)
+
+
+def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
+    """Repairs of the rest of the line, outside brackets, after the text before the cursor and any lexeme."""
+    if left.depth or not left.assumed.tables.offside:
+        return
+    tables, (before, _) = left.assumed.tables, _own_kinds(left, right)
+    chart = tables.forward.read(left.assumed.any_line, tables.terminals(before))
+    if chart is not None:
+        yield from right.rest_after(chart)
 
 
 def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iterator[Candidate]:
@@ -95,7 +108,7 @@ def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iter
     """
     lexical, opening_of = left.assumed.tables.lexical, left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
-    if opening_of and before and after and lexical.kinds[after[0]] not in opening_of:
+    if opening_of and before and after:
         bracket = right.bracket_of_middle()
         chart = _line_start(left)
         chart = chart and left.assumed.tables.forward.read(
@@ -189,6 +202,35 @@ def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candida
 
 
 # Repairs of the text left of the cursor: the cursor's line outside brackets, in another block, or repaired
+
+
+def in_block(left: RepairedLeft) -> RepairedLeft:
+    """*left* without a slip of the cursor's line: that is one column deeper than a block, and no other line is."""
+    start, context = left.text.document.statement_before(left.stop)
+    column = left.cursor_line().column
+    if not left.assumed.tables.offside or start != left.stop or column is None or context.modes.depth:
+        return left
+    outer = next((known for known in context.indents.columns if is_slip(column, known)), None)
+    following = left.below().next_line(left.below().begin)
+    if outer is None or column in context.indents.columns or context.opened(column) is not None:
+        return left
+    if following is not None and following.column == column:
+        return left
+    lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
+    return left.changed(((left.stop, left.stop + len(lead), indentation(outer)),))
+
+
+def ended_early(left: RepairedLeft) -> Iterator[RepairedLeft]:
+    """*left* with the early end of a string that is open at the cursor and starts in its line."""
+    document, cursor = left.text.document, left.text.cursor
+    lines, data = document.transitions.lines, document.data[:cursor]
+    statements = Statements(left.assumed, lines, data, cursor, open_end=True)
+    if not any(lexeme.missing for lexeme in statements.unit_of(left.stop, cursor).read):
+        return
+    read = statements.early.unit_of(left.stop, cursor).read
+    edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
+    if len(edits) == 1 and edits[0][0] < cursor:
+        yield left.changed(edits)
 
 
 def closed(left: RepairedLeft) -> Iterator[RepairedLeft]:

@@ -14,7 +14,15 @@ from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.recovery.bracket_layout import Unit
-from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, bracketed, candidates, finishing
+from fimlsp.quotient.recovery.candidates import (
+    Candidate,
+    Trust,
+    after_line,
+    bracketed,
+    candidates,
+    finishing,
+    in_block,
+)
 from fimlsp.quotient.recovery.finished_line import (
     balances_line,
     count_unmatched,
@@ -62,7 +70,7 @@ class RepairChoice:
 
         With *of_rest* the rest of the line is changed.
         """
-        found = _connected(finishing(self.left, self.right, of_rest=of_rest), options)
+        found = _connected(finishing(in_block(self.left), self.right, of_rest=of_rest), options)
         return next(filter(self.finishes, found), None)
 
     def choose_bracketed(self, options: ConnectOptions, *, search: bool) -> Choice | None:
@@ -70,7 +78,7 @@ class RepairChoice:
 
         For *search* see `bracketed`.
         """
-        for choice in _connected(bracketed(self.left, self.right, search=search), options):
+        for choice in _connected(bracketed(in_block(self.left), self.right, search=search), options):
             text = choice.text
             if balances_line(text.document, choice.state, text.cursor, text.cursor_end):
                 return choice
@@ -88,7 +96,7 @@ class RepairChoice:
         The cursor's line ends at *line_end* in the original text.
         """
         fallback: Choice | None = None
-        for number, (candidate, trust) in enumerate(candidates(self.left, self.right)):
+        for number, (candidate, trust) in enumerate(candidates(in_block(self.left), self.right)):
             if trust is Trust.ROUGH and fallback is not None:
                 break
             if trust is Trust.SURE and (candidate.left.depth or self._closes_brackets()):

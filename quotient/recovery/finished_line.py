@@ -158,7 +158,8 @@ class _CursorLine:
         if not added or any(lexical.kinds[lexeme.kind] not in brackets for lexeme in added):
             return False
         closers, openers = count_unmatched(lexical, text + self.rest)
-        return not openers and closers <= self._left.modes.depth
+        below, depth = self.document.right_at(self.end).unmatched, self._left.modes.depth
+        return closers <= depth and openers <= max(below - (depth - closers), 0)
 
     def _swallows_operator(self, completion: bytes) -> bool:
         """True if the last lexeme of *completion*, as `0`, goes on in an operator of the rest, as in `0.`."""

@@ -117,7 +117,7 @@ class RepairedLeft:
 
     def _is_followed_by_statement(self, column: Column) -> bool:
         """True if the line after the cursor's is a statement in the *column* of that."""
-        below = self._below()
+        below = self.below()
         after = below.next_line(below.begin)
         return after is not None and after.column == column and below.is_line(after.start)
 
@@ -239,7 +239,7 @@ class RepairedLeft:
             beyond=document.transitions.lines.end_of_stretch(document.data, self.text.cursor_end),
         )
 
-    def _below(self) -> Statements:
+    def below(self) -> Statements:
         """The reader of the text below the cursor's line."""
         document = self.text.document
         lines, size = document.transitions.lines, len(document.data)

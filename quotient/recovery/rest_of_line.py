@@ -5,7 +5,7 @@ It may lack closing brackets, an opening one, an end, or lexemes between, and it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fimlsp.quotient.grammar.earley_sets import EarleySet, merged
 from fimlsp.quotient.recovery.bracket_layout import Unit
@@ -97,12 +97,9 @@ class RestOfLine(SharedBrackets):
 
     def _repaired_before(self, last: bytes, kinds: Collection[int]) -> Iterator[Edits]:
         """The cheapest edits of the rest of the cursor's line before *last*, lexemes of these *kinds*."""
-        document, cursor_end, tables = self.text.document, self.text.cursor_end, self.assumed.tables
-        after = document.right_at(self.start)
-        ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
-        if not ways or not self.rest.strip():
-            return
-        chart: EarleySet | None = merged(tables.backward.earley, ways)
+        cursor_end, tables = self.text.cursor_end, self.assumed.tables
+        after = self.text.document.right_at(self.start)
+        chart = self._set_below if self.rest.strip() else None
         if chart is not None and kinds:
             chart = tables.backward.read(chart, tables.terminals(tuple(kinds)))
         reading = chart and self.statements(cursor_end).rest_of_line(cursor_end, self.start, chart)
@@ -115,6 +112,40 @@ class RestOfLine(SharedBrackets):
             if (edits or added) and not lacks_block:
                 yield (*edits, *added)
 
+    @property
+    def _set_below(self) -> EarleySet | None:
+        """The backward set before the end of the cursor's line; None if no line may be there."""
+        after, backward = self.text.document.right_at(self.start), self.assumed.tables.backward
+        ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
+        return merged(backward.earley, ways) if ways else None
+
+    def rest_after(self, chart: EarleySet) -> Iterator[Edits]:
+        """The cheapest edits after which the rest of the cursor's line ends it, after *chart* and any lexeme.
+
+        A block follows it if deeper lines do. If they close a bracket that was not opened, the rest opens it
+        at its end.
+        """
+        below = self.text.document.right_at(self.start).unmatched
+        lacking = below - len(self.assumed.layout.left_open((self.own_line(),)))
+        if not self.rest.strip() or (below and lacking != 1):
+            return
+        middle, cursor_end = self.assumed.after_any(chart), self.text.cursor_end
+        statements, line = self.statements(cursor_end), self.statements().next_line(self.start)
+        opens = line is not None and self.column is not None and line.column.deeper_than(self.column)
+        for opener in self._openers_for_below() if lacking else (None,):
+            is_block = None if lacking else opens
+            reading = statements.read_on(cursor_end, self.start, middle, opens=is_block, opener=opener)
+            if reading is not None and reading.edits:
+                yield reading.edits
+
+    def _openers_for_below(self) -> Iterator[int]:
+        """The kinds of the brackets whose content the lines below may be."""
+        tables, chart = self.assumed.tables, self._set_below
+        for name in tables.lexical.brackets:
+            kind = tables.lexical.kinds.index(name)
+            if chart is not None and tables.backward.read(chart, (tables.terminal_of[kind],)) is not None:
+                yield kind
+
     def _text_of(self, lexeme: Lexeme) -> bytes:
         return self.text.data[lexeme.start : lexeme.end]
 
@@ -125,18 +156,37 @@ class RestOfLine(SharedBrackets):
 
     def _closers_within(self, own: Unit) -> Iterator[Edit]:
         """The closing brackets that the rest of the cursor's line lacks before those of outer brackets."""
-        lexical, layout = self.assumed.tables.lexical, self.assumed.layout
-        opened: list[str] = []
+        for lexeme, inner in self._closers_after(own):
+            if inner:
+                lacking = [self.assumed.layout.closer(closing)[0] for closing in reversed(inner)]
+                yield lexeme.start, lexeme.start, self.assumed.layout.text_of(lacking)
+
+    def _surplus_closers(self, own: Unit) -> Iterator[Lexeme]:
+        """The closing brackets after the cursor that neither its line nor the lines above open for them."""
+        return (lexeme for lexeme, inner in self._closers_after(own) if inner is None)
+
+    def _closers_after(self, own: Unit) -> Iterator[tuple[Lexeme, Sequence[str] | None]]:
+        """The closing brackets after the cursor, each with those open within the one that it closes.
+
+        None for one that closes nothing.
+        """
+        lexical, opened = self.assumed.tables.lexical, self._opened_above()
         for lexeme in own.read:
             kind = lexical.kinds[lexeme.kind]
             if kind in lexical.brackets:
                 opened.append(lexical.brackets[kind])
-            elif kind in opened:
-                number = len(opened) - 1 - opened[::-1].index(kind)
-                lacking = [layout.closer(closing)[0] for closing in reversed(opened[number + 1 :])]
-                if lacking and lexeme.start >= self.text.cursor_end:
-                    yield lexeme.start, lexeme.start, layout.text_of(lacking)
-                del opened[number:]
+            elif kind in self.assumed.tables.opening_of:
+                number = len(opened) - 1 - opened[::-1].index(kind) if kind in opened else None
+                if lexeme.start >= self.text.cursor_end:
+                    yield lexeme, None if number is None else opened[number + 1 :]
+                if number is not None:
+                    del opened[number:]
+
+    def _opened_above(self) -> list[str]:
+        """The closers of the brackets open before the cursor's line that the lines below do not close."""
+        brackets = self._brackets
+        opened = self.assumed.layout.left_open(brackets[-1].above) if brackets else []
+        return [closing for closing, _ in opened][self.text.document.right_at(self.start).unmatched :]
 
     def bracket_of_middle(self) -> int:
         """The kind of the bracket that a middle may open for the rest of the line, or close before it."""
@@ -155,18 +205,6 @@ class RestOfLine(SharedBrackets):
         before = [lexeme for lexeme in own.read if lexeme.start < cursor]
         read = (*before, Lexeme(kind, cursor, cursor), *own.read[len(before) :])
         return own._replace(lexemes=own.lexemes._replace(read=read))
-
-    def _surplus_closers(self, own: Unit) -> Iterator[Lexeme]:
-        """The closing brackets after the cursor that the cursor's line does not open."""
-        lexical, depth = self.assumed.tables.lexical, 0
-        for lexeme in own.read:
-            kind = lexical.kinds[lexeme.kind]
-            if kind in lexical.brackets:
-                depth += 1
-            elif kind in self.assumed.tables.opening_of:
-                if not depth and lexeme.start >= self.text.cursor_end:
-                    yield lexeme
-                depth = max(depth - 1, 0)
 
     def _added_to_rest(self, texts: Mapping[int, bytes]) -> Edits:
         """The edits that add *texts* to the rest of the cursor's line, by their distance from the cursor."""

@@ -339,6 +339,26 @@ class Statements(LogicalLines):
                 best = cheaper(best, way._as_reading([unit], repair))
         return best
 
+    def read_on(
+        self, start: int, end: int, chart: EarleySet, *, opens: bool | None = None, opener: int | None = None
+    ) -> Reading | None:
+        """The cheapest reading of the text from *start* to *end*: the rest of a line, after the set *chart*.
+
+        It ends the line, which *opens* a block, or not. With *opener* it ends with a bracket of that kind
+        instead, and the line goes on below. None if no repair was found.
+        """
+        best: Reading | None = None
+        for way in (self.early, self):
+            unit = way.unit_of(start, end)
+            if unit.column is None:
+                return None
+            if opener is not None:
+                unit = unit.followed_by(opener, self.assumed.layout.text_of((opener,)))
+            repair = way._repair(chart, way.terminals_of(unit), opens, open_end=opener is not None)
+            if repair is not None:
+                best = cheaper(best, way._as_reading([unit], repair))
+        return best
+
     def _left_out(self, unit: Unit) -> Reading:
         """The reading of *unit* inside brackets without any of its lexemes."""
         assert unit.column is not None
