@@ -303,6 +303,29 @@ class AssumedText:
                 ways.append((self.ends.costs[first] + way[0], (first, *way[1])))
         return self.words(min(ways)[1])
 
+    def may_head(self, chart: EarleySet, rest: Sequence[int]) -> bool:
+        """True if the terminals *rest* end a header after *chart*, or some do if there are none."""
+        if not rest:
+            return True in self.ends.of(chart)
+        last = self.tables.forward.read(chart, (*rest, self.tables.newline))
+        return last is not None and any(map(last.expects, self.tables.suites))
+
+    @cached_property
+    def operand(self) -> int:
+        """The lexeme that starts a line and that most others may follow."""
+        scan, enclosures = self.tables.forward.earley.scan, self.tables.enclosures
+        firsts = self.any_line.expected() & self.ends.costs.keys()
+        charts = {first: scan(self.any_line, (first,)) for first in firsts if first not in enclosures}
+        follow = {first: len(chart.expected()) for first, chart in charts.items() if chart is not None}
+        return max(follow, key=lambda first: (follow[first], -first))
+
+    @cached_property
+    def first_words(self) -> tuple[bytes, ...]:
+        """The cheapest text of each lexeme that starts a line, the cheapest first."""
+        costs = self.ends.costs
+        firsts = sorted(self.any_line.expected() & costs.keys(), key=lambda first: (costs[first], first))
+        return tuple(word_of(self.tables, first) for first in firsts)
+
     @cached_property
     def any_line(self) -> EarleySet:
         """The set before any logical line."""

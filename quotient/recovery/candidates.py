@@ -55,7 +55,8 @@ def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candi
     in_its_column = _Lazy(chain((left,), outside(left)))
     outside_brackets = _Lazy(outside(left, surely=True))
     balanced = _Lazy(chain([()], right.balanced(left)))
-    own_line = _Lazy(chain((left,), ended_early(left), closed(left)))
+    headed = worded(left, right) if right.has_deeper_below else ()
+    own_line = _Lazy(chain((left,), ended_early(left, right), headed, closed(left)))
     changes = _Lazy(_changes(right))
     ways: tuple[tuple[Iterable[Candidate], Trust], ...] = (
         (_combined(in_its_column, balanced, right), Trust.GENTLE),
@@ -76,7 +77,7 @@ def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
     These are repairs of the rest of that line, and unless only these are wanted (*of_rest*), the gentle ones
     of `candidates`.
     """
-    lefts = _Lazy(chain((left,), outside(left)))
+    lefts = _Lazy(chain(_with_line_mended(left), (left,), outside(left)))
     finished, repaired = (
         _balanced(lefts, right, _Lazy(edits)) for edits in (right.finished_rest(), right.repaired_rest())
     )
@@ -84,7 +85,7 @@ def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
         yield from chain(finished, repaired)
         return
     ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
-    early = _balanced(ended_early(left), right, ((),))
+    early = _balanced(ended_early(left, right), right, ((),))
     ways = [finished, _balanced(lefts, right, ((),)), early, ended, repaired, _all_enclosed(lefts, right)]
     if not (left.depth and left.may_be_inside):
         ways.append(_balanced(outside(left, surely=True), right, ((),)))
@@ -101,12 +102,18 @@ def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
         yield from right.rest_after(chart)
 
 
+def with_first_word(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """Ways to read a line that lacks its first word; with the repairs of its rest."""
+    for way in worded(left, right):
+        yield from _balanced((way,), right, ((),))
+
+
 def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iterator[Candidate]:
     """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it.
 
     Unless these *search* for the cheapest repair, they only complete or remove brackets.
     """
-    lexical, opening_of = left.assumed.tables.lexical, left.assumed.tables.opening_of
+    opening_of = left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
     if opening_of and before and after:
         bracket = right.bracket_of_middle()
@@ -205,32 +212,60 @@ def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candida
 
 
 def in_block(left: RepairedLeft) -> RepairedLeft:
-    """*left* without a slip of the cursor's line: that is one column deeper than a block, and no other line is."""
+    """*left* without a slip of the cursor's line, which is one column deeper than its block."""
     start, context = left.text.document.statement_before(left.stop)
     column = left.cursor_line().column
     if not left.assumed.tables.offside or start != left.stop or column is None or context.modes.depth:
         return left
-    outer = next((known for known in context.indents.columns if is_slip(column, known)), None)
-    following = left.below().next_line(left.below().begin)
-    if outer is None or column in context.indents.columns or context.opened(column) is not None:
+    known, below = context.indents.columns, left.below()
+    if column in known:
         return left
-    if following is not None and following.column == column:
+    following = below.next_line(below.begin)
+    if context.opened(column) is not None:  # in a new block the next line shows its column
+        known = () if following is None else (following.column,)
+    outer = next((block for block in known if is_slip(column, block)), None)
+    if outer is None or (following is not None and following.column == column):
         return left
     lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
     return left.changed(((left.stop, left.stop + len(lead), indentation(outer)),))
 
 
-def ended_early(left: RepairedLeft) -> Iterator[RepairedLeft]:
-    """*left* with the early end of a string that is open at the cursor and starts in its line."""
-    document, cursor = left.text.document, left.text.cursor
-    lines, data = document.transitions.lines, document.data[:cursor]
-    statements = Statements(left.assumed, lines, data, cursor, open_end=True)
-    if not any(lexeme.missing for lexeme in statements.unit_of(left.stop, cursor).read):
+def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
+    """*left* with a word assumed at the start of the cursor's line, as the column shows or the lines below.
+
+    If these are deeper, it is the first word of a header, and the line ends as one or at the cursor.
+    """
+    assumed, column = left.assumed, left.cursor_line().column
+    if column is None or left.text.document.statement_before(left.stop)[0] != left.stop:
         return
-    read = statements.early.unit_of(left.stop, cursor).read
-    edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
-    if len(edits) == 1 and edits[0][0] < cursor:
-        yield left.changed(edits)
+    line, code = (
+        right.statements().next_line(right.start),
+        left.stop + len(indentation_at(left.text.data[: left.text.cursor], left.stop)),
+    )
+    if line is None or not line.column.deeper_than(column):
+        yield left.changed(((code, code, assumed.words((assumed.operand,)) + b" "),))
+    elif not right.ends_as_no_header:
+        before, rest = (assumed.tables.terminals(kinds) for kinds in _own_kinds(left, right))
+        for header in assumed.headers:
+            chart = assumed.tables.forward.read(assumed.any_line, (header.symbols[0], *before))
+            if chart is not None and assumed.may_head(assumed.after_any(chart) if rest else chart, rest):
+                yield left.changed(((code, code, assumed.words(header.symbols[:1]) + b" "),))
+
+
+def ended_early(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
+    """*left* with the early end of a string that is open at the cursor and starts in its line."""
+    lines, cursor = left.text.document.transitions.lines, left.text.cursor
+    data = left.text.data[:cursor]
+    before = Statements(left.assumed, lines, data, cursor).unit_of(left.stop, cursor)
+    if not any(lexeme.missing for lexeme in before.read):
+        return
+    whole = Statements(left.assumed, lines, data + right.rest, cursor + len(right.rest))
+    for way in (whole, Statements(left.assumed, lines, data, cursor)):
+        read = way.early.unit_of(left.stop, way.stop).read
+        edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
+        if len(edits) == 1 and edits[0][0] < cursor:
+            yield left.changed(edits)
+            return
 
 
 def closed(left: RepairedLeft) -> Iterator[RepairedLeft]:
@@ -284,6 +319,12 @@ def _as_own_line(left: RepairedLeft) -> Iterator[RepairedLeft]:
         yield last
     if last is not None:
         yield from _with_line_repaired(last)
+
+
+def _with_line_mended(left: RepairedLeft) -> Iterator[RepairedLeft]:
+    """As `_with_line_repaired`, for a logical line that starts in the cursor's."""
+    if left.text.document.statement_before(left.stop)[0] == left.stop and left.assumed.tables.offside:
+        yield from _with_line_repaired(left)
 
 
 def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:

@@ -22,6 +22,7 @@ from fimlsp.quotient.recovery.candidates import (
     candidates,
     finishing,
     in_block,
+    with_first_word,
 )
 from fimlsp.quotient.recovery.finished_line import (
     balances_line,
@@ -56,6 +57,12 @@ def _connected(found: Iterable[Candidate], options: ConnectOptions) -> Iterator[
             yield Choice(state, text)
 
 
+def _balances(choice: Choice) -> bool:
+    """True if the cheapest middle in *choice* opens a bracket of its line, or closes one, and no more."""
+    text = choice.text
+    return balances_line(text.document, choice.state, text.cursor, text.cursor_end)
+
+
 class RepairChoice:
     """Chooses candidates for the cursor's line, which starts at *line_start* in the original text."""
 
@@ -71,7 +78,14 @@ class RepairChoice:
         With *of_rest* the rest of the line is changed.
         """
         found = _connected(finishing(in_block(self.left), self.right, of_rest=of_rest), options)
-        return next(filter(self.finishes, found), None)
+        return next((choice for choice in found if self.finishes(choice) or _balances(choice)), None)
+
+    def choose_with_first_word(self, options: ConnectOptions) -> Choice | None:
+        """As `choose_finishing`, with a word at the start of the line, if a slip of that shows its lack."""
+        left = in_block(self.left)
+        if left is self.left:
+            return None
+        return next(filter(self.finishes, _connected(with_first_word(left, self.right), options)), None)
 
     def choose_bracketed(self, options: ConnectOptions, *, search: bool) -> Choice | None:
         """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one.
@@ -79,8 +93,7 @@ class RepairChoice:
         For *search* see `bracketed`.
         """
         for choice in _connected(bracketed(in_block(self.left), self.right, search=search), options):
-            text = choice.text
-            if balances_line(text.document, choice.state, text.cursor, text.cursor_end):
+            if _balances(choice):
                 return choice
         return None
 

@@ -102,7 +102,9 @@ class RestOfLine(SharedBrackets):
         chart = self._set_below if self.rest.strip() else None
         if chart is not None and kinds:
             chart = tables.backward.read(chart, tables.terminals(tuple(kinds)))
-        reading = chart and self.statements(cursor_end).rest_of_line(cursor_end, self.start, chart)
+        reading = chart and self.statements(cursor_end).rest_of_line(
+            self._line_start, cursor_end, self.start, chart
+        )
         if reading:
             end = self.own_line().code_end
             edits = [edit for edit in reading.edits if edit[0] < end]
@@ -130,13 +132,20 @@ class RestOfLine(SharedBrackets):
         if not self.rest.strip() or (below and lacking != 1):
             return
         middle, cursor_end = self.assumed.after_any(chart), self.text.cursor_end
-        statements, line = self.statements(cursor_end), self.statements().next_line(self.start)
-        opens = line is not None and self.column is not None and line.column.deeper_than(self.column)
+        statements = self.statements(cursor_end)
         for opener in self._openers_for_below() if lacking else (None,):
-            is_block = None if lacking else opens
-            reading = statements.read_on(cursor_end, self.start, middle, opens=is_block, opener=opener)
+            is_block = None if lacking else self.has_deeper_below
+            reading = statements.read_on(
+                self._line_start, cursor_end, self.start, middle, opens=is_block, opener=opener
+            )
             if reading is not None and reading.edits:
                 yield reading.edits
+
+    @property
+    def has_deeper_below(self) -> bool:
+        """True if the line below is deeper than the logical line with the cursor."""
+        line = self.statements().next_line(self.start)
+        return line is not None and self.column is not None and line.column.deeper_than(self.column)
 
     def _openers_for_below(self) -> Iterator[int]:
         """The kinds of the brackets whose content the lines below may be."""
@@ -184,9 +193,17 @@ class RestOfLine(SharedBrackets):
 
     def _opened_above(self) -> list[str]:
         """The closers of the brackets open before the cursor's line that the lines below do not close."""
-        brackets = self._brackets
-        opened = self.assumed.layout.left_open(brackets[-1].above) if brackets else []
-        return [closing for closing, _ in opened][self.text.document.right_at(self.start).unmatched :]
+        document, brackets = self.text.document, self.assumed.tables.lexical.brackets
+        opened, modes = list[str](), document.left_at(self._line_start)[1].modes
+        while modes.parent is not None and modes.shape in brackets:
+            opened.append(brackets[modes.shape])
+            modes = modes.parent
+        return opened[::-1][document.right_at(self.start).unmatched :]
+
+    @property
+    def _line_start(self) -> int:
+        """The start of the line with the cursor."""
+        return self.text.document.transitions.lines.start_of_stretch(self.text.data, self.text.cursor)
 
     def bracket_of_middle(self) -> int:
         """The kind of the bracket that a middle may open for the rest of the line, or close before it."""

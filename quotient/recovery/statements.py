@@ -326,30 +326,47 @@ class Statements(LogicalLines):
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # a line that ended with a separator still ends
 
-    def rest_of_line(self, start: int, end: int, chart: EarleySet) -> Reading | None:
+    def rest_of(self, begin: int, start: int, end: int) -> Unit:
+        """The text from *start* to *end* as a line; its lexemes are those of the line from *begin* on."""
+        rest = self.unit_of(start, end)
+        if not any(lexeme.missing for lexeme in rest.read):
+            return rest
+        line = self.unit_of(begin, end)
+        read = tuple(lexeme for lexeme in line.read if lexeme.start >= start)
+        is_apart = all(lexeme.end <= start for lexeme in line.read[: len(line.read) - len(read)])
+        return rest._replace(lexemes=rest.lexemes._replace(read=read)) if is_apart and read else rest
+
+    def rest_of_line(self, begin: int, start: int, end: int, chart: EarleySet) -> Reading | None:
         """The cheapest reading of the text from *start* to *end*: the rest of a line, before the set *chart*.
 
-        The text before it is unknown. None if no repair was found.
+        The line starts at *begin*; its text up to *start* is unknown. None if no repair was found.
         """
         best: Reading | None = None
         for way in (self.early, self):
-            unit = way.unit_of(start, end)
+            unit = way.rest_of(begin, start, end)
             repair = way._repair(chart, way.terminals_of(unit), open_end=True, backward=True)
             if repair is not None and unit.column is not None:
                 best = cheaper(best, way._as_reading([unit], repair))
         return best
 
     def read_on(
-        self, start: int, end: int, chart: EarleySet, *, opens: bool | None = None, opener: int | None = None
+        self,
+        begin: int,
+        start: int,
+        end: int,
+        chart: EarleySet,
+        *,
+        opens: bool | None = None,
+        opener: int | None = None,
     ) -> Reading | None:
         """The cheapest reading of the text from *start* to *end*: the rest of a line, after the set *chart*.
 
-        It ends the line, which *opens* a block, or not. With *opener* it ends with a bracket of that kind
-        instead, and the line goes on below. None if no repair was found.
+        The line starts at *begin*. It ends there, and *opens* a block or not. With *opener* a bracket of that
+        kind is at its end instead, and the line goes on below. None if no repair was found.
         """
         best: Reading | None = None
         for way in (self.early, self):
-            unit = way.unit_of(start, end)
+            unit = way.rest_of(begin, start, end)
             if unit.column is None:
                 return None
             if opener is not None:
