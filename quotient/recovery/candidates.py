@@ -86,7 +86,9 @@ def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
         return
     ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
     early = _balanced(ended_early(left, right), right, ((),))
-    ways = [finished, _balanced(lefts, right, ((),)), early, ended, repaired, _all_enclosed(lefts, right)]
+    headed = _balanced(worded(left, right) if right.has_deeper_below else (), right, ((),))
+    ways = [finished, _balanced(lefts, right, ((),)), early, headed, ended, repaired]
+    ways.append(_all_enclosed(lefts, right))
     if not (left.depth and left.may_be_inside):
         ways.append(_balanced(outside(left, surely=True), right, ((),)))
     yield from chain(*ways)
@@ -218,15 +220,13 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
     if not left.assumed.tables.offside or start != left.stop or column is None or context.modes.depth:
         return left
     known, below = context.indents.columns, left.below()
-    if column in known:
-        return left
-    following = below.next_line(below.begin)
-    if context.opened(column) is not None:  # in a new block the next line shows its column
-        known = () if following is None else (following.column,)
     outer = next((block for block in known if is_slip(column, block)), None)
-    if outer is None or (following is not None and following.column == column):
-        return left
+    following = below.next_line(below.begin)
     lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
+    if outer is None or column in known or context.opened(column) is not None or not lead:
+        return left
+    if following is not None and following.column == column:
+        return left
     return left.changed(((left.stop, left.stop + len(lead), indentation(outer)),))
 
 

@@ -125,20 +125,21 @@ class RestOfLine(SharedBrackets):
         """The cheapest edits after which the rest of the cursor's line ends it, after *chart* and any lexeme.
 
         A block follows it if deeper lines do. If they close a bracket that was not opened, the rest opens it
-        at its end.
+        at its end. Text that only its end lacks is not assumed otherwise, as the line may go on.
         """
         below = self.text.document.right_at(self.start).unmatched
         lacking = below - len(self.assumed.layout.left_open((self.own_line(),)))
         if not self.rest.strip() or (below and lacking != 1):
             return
         middle, cursor_end = self.assumed.after_any(chart), self.text.cursor_end
-        statements = self.statements(cursor_end)
+        statements, is_deeper = self.statements(cursor_end), self.has_deeper_below
         for opener in self._openers_for_below() if lacking else (None,):
-            is_block = None if lacking else self.has_deeper_below
+            is_block = None if lacking else is_deeper
             reading = statements.read_on(
                 self._line_start, cursor_end, self.start, middle, opens=is_block, opener=opener
             )
-            if reading is not None and reading.edits:
+            end = self.own_line().code_end
+            if reading and any(start < end or lacking or is_deeper for start, _, _ in reading.edits):
                 yield reading.edits
 
     @property

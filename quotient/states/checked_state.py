@@ -210,7 +210,7 @@ class CheckedState:
         """Completions that repair the faults of the two sides, if there are no others."""
         if isinstance(self.state, GrammarState):
             faults = self._faults(self.state.shortest_completion)
-            if all(fault.repaired_by for fault in faults):
+            if all(fault.repaired_by or fault.repaired_before for fault in faults):
                 yield from self._repairs(self.state).repairing(faults)
 
     def _repaired(self) -> Iterator[bytes]:
