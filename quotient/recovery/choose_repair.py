@@ -87,6 +87,11 @@ class RepairChoice:
             return None
         return next(filter(self.finishes, _connected(with_first_word(left, self.right), options)), None)
 
+    @property
+    def lacks_opener(self) -> bool:
+        """True if the cursor's line closes a bracket of another kind than the one open there."""
+        return self.left.assumed.layout.closes_over_another(self.right.own_line())
+
     def choose_bracketed(self, options: ConnectOptions, *, search: bool) -> Choice | None:
         """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one.
 

@@ -213,6 +213,8 @@ class Recovery:
         if self._has_rest(document, end):
             bracketed = self._choice.choose_bracketed(options, search=finishing is None)
         with_word = self._choice.choose_with_first_word(options)
+        if nearest is not None and self._choice.lacks_opener:
+            finishing = None  # a bracket that the middle opens is nearer than the loss of one
         choices = [choice for choice in (finishing, bracketed, with_word) if choice is not None]
         if not choices:
             return (None, ()) if nearest is None else (nearest.state, tuple(nearest.text.repairs))

@@ -208,7 +208,7 @@ class SimpleStatementRules(ExpressionRules):
 
 
 def bound_around(names: Sequence[str], data: bytes, start: int) -> bytes:
-    """A statement, and nested functions of which the outer binds *names*, for `nonlocal` at *start* in *data*.
+    """A statement, and functions of which the outer binds *names*, for `nonlocal` at *start* in *data*.
 
     The inner one ends so that the line of that statement is in its body. Nothing for `__debug__`.
     """
