@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fimlsp import DecodeSettings, load_model
-from fimlsp.datasets.reports.charts import scatter
+from fimlsp.datasets.pages import scatter
 from fimlsp.languages.slua.incremental.statements import ScriptState, begin
 from fimlsp.languages.slua.interface import Interface
 from fimlsp.languages.slua.lexemes import TOKEN, ExpectedTokens

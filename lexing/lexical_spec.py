@@ -131,7 +131,7 @@ class LexicalSpec:
             in a file without line ends is as cheap as in any other. Only languages without a layout have
             them.
         line_starts: the modes that a line may start in, each with an unknown bottom, if there are several.
-            The first is `unknown`. A line is then read from each of them (see `several_readings.py`).
+            The first is `unknown`. A line is then read from each of them (see `line.py`).
         contextual: True if no place in a text is known to be read alike in every context. The text after a
             cursor is then read in all modes, and the grammar decides.
     """

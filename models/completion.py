@@ -13,13 +13,11 @@ from fimlsp.models.decoding.healing import Healed, HealedPreference, unread_part
 from fimlsp.models.decoding.loop import Decoding, decode_middle
 from fimlsp.models.decoding.middle import Middle
 from fimlsp.models.decoding.multi_candidate import decode_many
-from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.stopping import TEXT_IN_LINE
+from fimlsp.models.decoding.settings import TEXT_IN_LINE, DecodeSettings
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import FimModel
-from fimlsp.models.networks.copy_cache import CopyCache
+from fimlsp.models.networks.copy_cache import CopyCache, ExpectedTextTokens
 from fimlsp.models.networks.matches import MatchSource
-from fimlsp.models.networks.mixing import ExpectedTextTokens
 from fimlsp.models.prompts.prompt import (
     HASH,
     Neighbour,

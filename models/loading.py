@@ -26,7 +26,6 @@ from fimlsp.models.checkpoints.checkpoint_files import (
     template_beside,
 )
 from fimlsp.models.checkpoints.eight_bits import read_tensors, stored_tensors
-from fimlsp.models.checkpoints.family_file import chosen_family
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.checkpoints.memory import (
     CPU_CONTEXT_MAX,
@@ -36,13 +35,12 @@ from fimlsp.models.checkpoints.memory import (
     needed_bytes,
 )
 from fimlsp.models.confidence import GENERAL, WITHOUT_PROBABILITIES, ConfidenceEstimate
-from fimlsp.models.discovery.gguf_stores import find_gguf
-from fimlsp.models.discovery.server_kinds import Api
 from fimlsp.models.errors import ModelError, is_out_of_memory, require
+from fimlsp.models.gguf_stores import find_gguf
 from fimlsp.models.networks.llama_shape import is_supported
 from fimlsp.models.networks.torch.threads import limit_threads
 from fimlsp.models.prompts.chat_template import ChatTemplate
-from fimlsp.models.prompts.families import OWN_FAMILIES, Order
+from fimlsp.models.prompts.families import OWN_FAMILIES, Order, chosen_family
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
 from fimlsp.models.prompts.prompt import Prompt, build_prompt
 from fimlsp.models.prompts.vocabulary import ModelVocabulary, read_vocabulary
@@ -51,6 +49,7 @@ from fimlsp.models.remote.address import Address, is_address
 from fimlsp.models.remote.gguf_server import is_gguf, load_gguf, path_of
 from fimlsp.models.remote.look_ahead import RemoteModel
 from fimlsp.models.remote.open_model import open_model
+from fimlsp.models.server_kinds import Api
 
 if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import BitsChoice, DType
@@ -139,7 +138,7 @@ def load_model(
         device: `cpu`, `cuda`, `cuda:N` or `mps`; None: a GPU if there is one. The bundled model always runs
             on the CPU.
         revision: branch, tag or commit of a hub model; None: the newest on this machine.
-        family: the family of the model's markers, or a file that describes it (see `family_file.py`); None:
+        family: the family of the model's markers, or a file that describes it (see `families.py`); None:
             that of a `fim.json` beside the model, or else that of the markers in the tokenizer.
         order: `psm`: the prefix first. `spm`: the suffix first, so that typing only appends to the prompt.
             None: the latter if the family was trained with it.

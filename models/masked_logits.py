@@ -1,10 +1,14 @@
-"""Masks for transformers: with them, `model.generate(...)` writes only text that connects."""
+"""Masks for models that others run: `model.generate(...)` of transformers, and inference engines.
+
+With them only text is written that connects. In transformers they are a processor of logits. Inference
+engines keep bitmasks: a row of words for each text, with a set bit for each allowed token.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +20,64 @@ from fimlsp.models.decoding.loop import REFUSALS_BEFORE_MASK
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import NoMarkersError, find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
-from fimlsp.quotient.masks.vocabulary import Vocabulary
+from fimlsp.quotient.masks.vocabulary import WORD_BITS, Bitmask, Vocabulary
 from fimlsp.quotient.states.protocol import State
 
-if TYPE_CHECKING:  # both are heavy, and an extra
+if TYPE_CHECKING:
+    import torch
+
+    Tensor: TypeAlias = torch.Tensor
+    Words: TypeAlias = Tensor | NDArray[np.generic]
     import torch
     from transformers import PreTrainedTokenizerBase
+
+
+def fill_bitmask(bitmask: Words, row: int, state: State, vocabulary: Vocabulary) -> None:
+    """Write the mask of *state* into a *row* of a bitmask, whose words have 32 bits as engines allocate them.
+
+    A bitmask of torch must be on the CPU.
+
+    Raises:
+        ValueError: the rows have fewer words than the vocabulary needs.
+    """
+    write_mask(bitmask, row, state.mask(vocabulary))
+
+
+def write_mask(bitmask: Words, row: int, mask: Bitmask) -> None:
+    """Write *mask* into a *row* of a bitmask; tokens that it lacks are refused.
+
+    Raises:
+        ValueError: the rows have fewer words than the mask.
+    """
+    words = bitmask[row] if isinstance(bitmask, np.ndarray) else bitmask[row].numpy()
+    if words.shape[-1] < len(mask) or words.dtype.itemsize != mask.dtype.itemsize:
+        raise ValueError(
+            f"Cannot write {len(mask)} words of 32 bits into a row of {words.shape[-1]} of {words.dtype}."
+        )
+    words[: len(mask)] = mask.view(words.dtype)
+    words[len(mask) :] = 0
+
+
+def allocate_bitmask(rows: int, tokens: int) -> Tensor:
+    """A bitmask of torch on the CPU for a number of *tokens*, with all of them allowed in all *rows*."""
+    import torch
+
+    words = -(-tokens // WORD_BITS)
+    return torch.full((rows, words), -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
+
+
+def apply_bitmask(logits: Tensor, bitmask: Tensor) -> None:
+    """Set the *logits* [rows, tokens] of refused tokens to minus infinity in place, on any device.
+
+    The bitmask is on the device of the logits.
+    """
+    import torch
+
+    shifts = torch.arange(WORD_BITS, dtype=torch.int32, device=bitmask.device)
+    allowed = (bitmask.unsqueeze(-1) >> shifts & 1).flatten(-2)[..., : logits.shape[-1]]
+    logits[..., : allowed.shape[-1]].masked_fill_(allowed == 0, float("-inf"))
+    logits[..., allowed.shape[-1] :] = float("-inf")
+
 
 _TokenIds = tuple[int, ...]
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, ContextDocument
+from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, ContextDocument, ContextTransitions
 from fimlsp.quotient.contexts.replacement import Replacement
-from fimlsp.quotient.contexts.transitions import ContextTransitions
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.recovery import Recoveries
 from fimlsp.quotient.recovery.repaired_text import RepairedText, TextRepair
-from fimlsp.quotient.states.checked_state import CheckedState, checked
-from fimlsp.quotient.states.either_state import readings_of
-from fimlsp.quotient.states.faults import FinerLanguage, TextSides
-from fimlsp.quotient.states.file_start import FileStart
-from fimlsp.quotient.states.protocol import OwnMiddles, State
+from fimlsp.quotient.states.checked_state import CheckedState, FinerLanguage, TextSides, checked
+from fimlsp.quotient.states.protocol import OwnMiddles, State, readings_of
+
+if TYPE_CHECKING:
+    from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
+
 
 CLOSING = (b")", b"]", b"}")
 """Brackets that an editor closes."""
@@ -257,3 +258,70 @@ class Engine:
         Its contexts are computed on demand, or at once by `prepare`.
         """
         return Document(self._transitions, data)
+
+
+@value
+class FileStart:
+    """A state of a middle that starts within the first bytes of a file.
+
+    `read` is the prefix of the mark that precedes the cursor. `state` is the state after the mark; None if no
+    middle connects after it. `parts` are the prefixes of the mark that the right context completes.
+    """
+
+    read: bytes
+    state: State | None
+    parts: tuple[bytes, ...]
+
+    @property
+    def viable(self) -> bool:
+        """True if some middle connects."""
+        return self.state is not None or self._next_part is not None
+
+    def feed(self, data: bytes) -> State | None:
+        """The state after *data*; None if nothing that starts like this connects. O(len(data))."""
+        read = self.read + data
+        if BYTE_ORDER_MARK.startswith(read) and read != BYTE_ORDER_MARK:
+            following = FileStart(read, self.state, self.parts)
+            return following if following.viable else None
+        after = read.removeprefix(BYTE_ORDER_MARK)
+        return self.state and (self.state.feed(after) if after else self.state)
+
+    @property
+    def complete(self) -> bool:
+        """True if the middle may end here."""
+        unmarked = self._unmarked
+        return (unmarked is not None and unmarked.complete) or self.read in self.parts
+
+    @property
+    def shortest_completion(self) -> bytes:
+        """A text, near the shortest, that completes this middle; empty if it is complete."""
+        if self.complete:
+            return b""
+        if self._next_part is not None:
+            return self._next_part[len(self.read) :]
+        if self._unmarked is not None:
+            return self._unmarked.shortest_completion
+        assert self.state is not None
+        return BYTE_ORDER_MARK[len(self.read) :] + self.state.shortest_completion
+
+    def mask(self, vocabulary: Vocabulary) -> Bitmask:
+        """As in `State`."""
+        return vocabulary.mask(self.allowed_texts(vocabulary), complete=self.complete)
+
+    def allowed_texts(self, vocabulary: Vocabulary) -> BoolMask:
+        """As in `State`."""
+        from fimlsp.quotient.masks.vocabulary import recheck
+
+        allowed = None if self._unmarked is None else self._unmarked.allowed_texts(vocabulary)
+        first = BYTE_ORDER_MARK[len(self.read) :][:1]
+        numbers = [number for number, text in enumerate(vocabulary.texts) if text[:1] in (b"", first)]
+        return recheck(vocabulary, allowed, numbers, lambda text: self.feed(text) is not None)
+
+    @property
+    def _unmarked(self) -> State | None:
+        """The state if the bytes read belong to a name, as they do for letters from U+F000 on."""
+        return self.state and (self.state.feed(self.read) if self.read else self.state)
+
+    @property
+    def _next_part(self) -> bytes | None:
+        return next((part for part in self.parts if part.startswith(self.read)), None)

@@ -13,18 +13,22 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Margin
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexical_spec import Family
-from fimlsp.lexing.line import Line
+from fimlsp.lexing.line import Line, Reading
 from fimlsp.lexing.nesting import MARGIN, ModeStack
-from fimlsp.lexing.several_readings import Reading
 from fimlsp.lexing.values import value
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme, BoundaryLexer, boundary_lexemes
 from fimlsp.quotient.bridge.closed_blocks import ClosedBlocks, LineEnd
-from fimlsp.quotient.bridge.connection import Connection, RightEntry
-from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar, RightGrammar, middle_grammar
+from fimlsp.quotient.bridge.middle_grammar import (
+    Connection,
+    MiddleGrammar,
+    RightEntry,
+    RightGrammar,
+    middle_grammar,
+)
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.contexts.right import Ending, RightContext, read_backward
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.contract import StringTail, TextAfterCursor
 from fimlsp.quotient.language.escape import BLOCK, BRACKET, NOTHING, Inside
 from fimlsp.quotient.states.grammar_state import GrammarState

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fimlsp import DecodeSettings, Engine, choice, json_schema, load_model, regular
-from fimlsp.models.decoding.aligned import Futures
+from fimlsp.models.decoding.candidate_order import Futures
 from fimlsp.models.decoding.loop import Decoding
 from fimlsp.models.loading import FimModel
 from fimlsp.models.prompts.prompt import Prompt

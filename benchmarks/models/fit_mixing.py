@@ -2,7 +2,7 @@
 
 Parts of lines are cut out of files of the packages, on which the model must not have been trained. Each true
 token of such a cut is an example: the fit makes it likely among the tokens that the network lists, or for
-which a text votes. The weights are those of `fimlsp.models.networks.mixing`.
+which a text votes. The weights are those of `fimlsp.models.networks.copy_cache`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch.nn.functional import cross_entropy
 
 from fimlsp.models.completion import BUFFER_BYTES
 from fimlsp.models.loading import FimModel, load_model
-from fimlsp.models.networks.copy_cache import copy_votes
+from fimlsp.models.networks.copy_cache import WEIGHTS, Floats, Mixing, copy_votes, evidence
 from fimlsp.models.networks.matches import (
     AGREEMENT_MAX,
     CombinedSources,
@@ -32,7 +32,6 @@ from fimlsp.models.networks.matches import (
     ScannedTexts,
     TextIndex,
 )
-from fimlsp.models.networks.mixing import WEIGHTS, Floats, Mixing, evidence
 from fimlsp.models.prompts.prompt import first_bytes, last_bytes
 from fimlsp.models.training.corpus import read_corpus
 from fimlsp.models.training.measure import RULES, Cut, line_cuts

@@ -47,8 +47,8 @@ from benchmarks.corpora.python import shuffled_files
 from fimlsp import Engine, python
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.masked_logits import MaskedLogits, vocabulary_of
-from fimlsp.models.networks.torch.captured_step import TOLERANCE
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
+from fimlsp.models.networks.torch.decoding_step import TOLERANCE
 
 TOKENS = 4096
 NEAR = 2 * TOLERANCE

@@ -26,8 +26,8 @@ from benchmarks.corpora.python import shuffled_files
 from fimlsp.models.checkpoints.checkpoint_files import read_files
 from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
-from fimlsp.models.networks.torch.int8 import quantise
 from fimlsp.models.networks.torch.placement import Placement
+from fimlsp.models.networks.torch.weights import quantise
 
 PROMPT = 512
 TOKENS = 32

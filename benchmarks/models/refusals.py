@@ -24,8 +24,7 @@ from benchmarks.corpora.python import random_place, shuffled_files
 from fimlsp.languages.python import python
 from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.loading import load_model
-from fimlsp.models.networks.candidates import best_candidates
-from fimlsp.models.protocols import Maskable, Scoring
+from fimlsp.models.protocols import Maskable, Scoring, best_candidates
 from fimlsp.quotient.engine import Engine
 
 AFTER = (0, 2, 4, 8, 12, 16, 24, 32, 50, 100, 1_000, 1_000_000)

@@ -21,15 +21,14 @@ from rich.progress import Task as ProgressTask
 from rich.syntax import Syntax
 from rich.text import Text
 
-from fimlsp.datasets.cases.bench import Bench, BenchSettings
-from fimlsp.datasets.cases.result import METHODS, Attempt, Result
-from fimlsp.datasets.cuts.selection import CutRecord, FileCases, Selection, limited
-from fimlsp.datasets.cuts.source import Source, SourceError
-from fimlsp.datasets.cuts.source_file import Filters, SourceFile
-from fimlsp.datasets.reports.report import write_report
-from fimlsp.datasets.runs.plan import About, ReplayPlan
-from fimlsp.datasets.runs.run_folder import RunFolder
-from fimlsp.datasets.runs.workers import PoolError, Workers, run
+from fimlsp.datasets.bench import Bench, BenchSettings
+from fimlsp.datasets.case_report import write_report
+from fimlsp.datasets.case_result import METHODS, Attempt, Result
+from fimlsp.datasets.cuts import CutRecord, FileCases, Selection, limited
+from fimlsp.datasets.plan import About, ReplayPlan
+from fimlsp.datasets.run_folder import RunFolder
+from fimlsp.datasets.sources import Filters, Source, SourceError, SourceFile
+from fimlsp.datasets.workers import PoolError, Workers, run
 from fimlsp.models.errors import ModelError
 
 INTERRUPTED = 130

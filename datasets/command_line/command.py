@@ -20,7 +20,7 @@ from fimlsp.extras import install_command, missing_modules
 from fimlsp.languages.command_options import GRAMMAR, INTERFACE, START
 
 if TYPE_CHECKING:
-    from fimlsp.datasets.runs.run_folder import RunFolder
+    from fimlsp.datasets.run_folder import RunFolder
     from fimlsp.languages.python.versions import PythonVersion
     from fimlsp.models.networks.torch.placement import DType
     from fimlsp.models.prompts.families import Order
@@ -124,9 +124,9 @@ def run(
     also be `stdlib`, `site-packages` or a part of these, such as site-packages/rich. If a run was
     interrupted, the same command continues it.
     """
-    from fimlsp.datasets.cases.bench import BenchSettings
+    from fimlsp.datasets.bench import BenchSettings
     from fimlsp.datasets.command_line.case_commands import run_cases
-    from fimlsp.datasets.runs.workers import Workers
+    from fimlsp.datasets.workers import Workers
     from fimlsp.models.checkpoints.hub import find_on_command_line
 
     selection, own = case_options.selection(cases), case_options.own_language()
@@ -188,7 +188,7 @@ def show(case: str, out: Path) -> None:
 @options.OUT
 def report(folders: tuple[Path, ...], out: Path) -> None:
     """Write the report of a run, or of all its shards together, into --out."""
-    from fimlsp.datasets.reports.report import write_report
+    from fimlsp.datasets.case_report import write_report
 
     with plain_errors():
         write_report([open_run(folder) for folder in folders], out)
@@ -298,7 +298,7 @@ def plain_errors() -> Iterator[None]:
 
 def open_run(path: Path) -> RunFolder:
     """The run in the folder *path*."""
-    from fimlsp.datasets.runs.run_folder import RunFolder
+    from fimlsp.datasets.run_folder import RunFolder
 
     folder = RunFolder(path)
     if not folder.has_run:

@@ -189,7 +189,7 @@ def tables(runs: tuple[Path, ...], out: Path) -> None:
     The runs may differ in problems, model, examples, limit of tokens, temperature and methods.
     """
     from fimlsp.datasets.command_line.command import plain_errors
-    from fimlsp.datasets.programs.tables import write_tables
+    from fimlsp.datasets.programs.report import write_tables
 
     with plain_errors():
         write_tables(runs, out)
@@ -233,6 +233,7 @@ def replay_problems(
     """
     from rich.console import Console
 
+    from fimlsp.datasets.plan import About
     from fimlsp.datasets.programs.problems import (
         ProblemsError,
         humaneval,
@@ -243,8 +244,7 @@ def replay_problems(
     from fimlsp.datasets.programs.run import ProgramBench, tasks
     from fimlsp.datasets.programs.sandbox import Limits, Tester
     from fimlsp.datasets.programs.writing import Sampling, Writer
-    from fimlsp.datasets.runs.plan import About
-    from fimlsp.datasets.runs.run_folder import RunFolder
+    from fimlsp.datasets.run_folder import RunFolder
     from fimlsp.models.checkpoints.hub import find_on_command_line
     from fimlsp.models.errors import ModelError
     from fimlsp.models.loading import load_model
@@ -321,8 +321,8 @@ def plan_of(
 ) -> ProgramsPlan:
     """The plan of a run over the problems in *file*, or over HumanEval."""
     from fimlsp import __version__
+    from fimlsp.datasets.plan import code_digest, digest, model_digest
     from fimlsp.datasets.programs.run import ProgramsPlan
-    from fimlsp.datasets.runs.plan import code_digest, digest, model_digest
 
     return ProgramsPlan(
         problems="HumanEval" if file is None else digest([file.read_bytes().hex()]),

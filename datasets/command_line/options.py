@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from fimlsp.datasets.cuts.selection import Selection, Shard
+    from fimlsp.datasets.cuts import Selection, Shard
     from fimlsp.datasets.languages.lua import Scripts
     from fimlsp.datasets.languages.own_grammar import OwnGrammar
     from fimlsp.languages.python.versions import PythonVersion
@@ -45,7 +45,7 @@ def to_files(_: click.Context, __: click.Parameter, value: str) -> range:
 
 def to_shard(_: click.Context, __: click.Parameter, value: str) -> Shard:
     """`I/N` with 1 <= I <= N."""
-    from fimlsp.datasets.cuts.selection import Shard
+    from fimlsp.datasets.cuts import Shard
 
     number, slash, count = value.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
@@ -177,10 +177,9 @@ class CaseOptions:
         Raises:
             click.ClickException: a source or the file cannot be used.
         """
-        from fimlsp.datasets.cuts.selection import Selection, read_cases
-        from fimlsp.datasets.cuts.source import Source, SourceError
-        from fimlsp.datasets.cuts.source_file import Filters
+        from fimlsp.datasets.cuts import Selection, read_cases
         from fimlsp.datasets.languages import LANGUAGES as KNOWN
+        from fimlsp.datasets.sources import Filters, Source, SourceError
 
         own = self.own_language()
         language = KNOWN[self.language] if own is None else own.replay_language

@@ -11,7 +11,7 @@ import click
 from fimlsp.datasets.command_line import options
 
 if TYPE_CHECKING:
-    from fimlsp.datasets.scripts.run import ScriptsPlan
+    from fimlsp.datasets.scripts import ScriptsPlan
 
 INTERRUPTED = 130
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -116,11 +116,9 @@ def write_scripts(
     from rich.console import Console
     from rich.progress import Progress
 
-    from fimlsp.datasets.runs.plan import About
-    from fimlsp.datasets.runs.run_folder import RunFolder
-    from fimlsp.datasets.scripts.report import write_report
-    from fimlsp.datasets.scripts.run import ScriptWriter, run_all
-    from fimlsp.datasets.scripts.tasks import read_given, read_tasks
+    from fimlsp.datasets.plan import About
+    from fimlsp.datasets.run_folder import RunFolder
+    from fimlsp.datasets.scripts import ScriptWriter, read_given, read_tasks, run_all, write_report
     from fimlsp.models.checkpoints.hub import find_on_command_line
     from fimlsp.models.loading import load_model
 
@@ -146,8 +144,8 @@ def plan_of(
 ) -> ScriptsPlan:
     """The plan of a run over *tasks*, given the content of *files*."""
     from fimlsp import __version__
-    from fimlsp.datasets.runs.plan import code_digest, digest, model_digest
-    from fimlsp.datasets.scripts.run import ScriptsPlan
+    from fimlsp.datasets.plan import code_digest, digest, model_digest
+    from fimlsp.datasets.scripts import ScriptsPlan
 
     return ScriptsPlan(
         given=digest([path.read_bytes().hex() for path in files]),

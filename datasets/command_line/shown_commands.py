@@ -16,10 +16,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from fimlsp import __version__
-from fimlsp.datasets.cuts.source import SourceError
-from fimlsp.datasets.reports.pages import number
-from fimlsp.datasets.runs.plan import PACKAGES, About, code_digest
-from fimlsp.datasets.runs.run_folder import RESULTS, RunFolder, RunFolderError, read_results
+from fimlsp.datasets.pages import number
+from fimlsp.datasets.plan import PACKAGES, About, code_digest
+from fimlsp.datasets.run_folder import RESULTS, RunFolder, RunFolderError, read_results
 from fimlsp.datasets.shown import report as report_of_holes
 from fimlsp.datasets.shown.calibration import fit, write_calibration_report
 from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile, draw_cursors, read_files, workspace_of
@@ -37,6 +36,7 @@ from fimlsp.datasets.shown.writing.edits import draw_edits
 from fimlsp.datasets.shown.writing.from_empty import draw_typing
 from fimlsp.datasets.shown.writing.places import Project
 from fimlsp.datasets.shown.writing.run import WritingPlan, ask_in_project, read_run
+from fimlsp.datasets.sources import SourceError
 from fimlsp.models.checkpoints.hub import find_on_command_line
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model

@@ -4,7 +4,10 @@ It is the main module of a process of its own, makes a view of the files, and fo
 
 - The child confines itself, runs the program, and calls its functions as the judge demands.
 - The parent is the judge. It confines itself as well, reads the test after the fork, and runs it. The
-  functions that a test calls run in the child, and only plain values return from there.
+  functions that a test calls run in the child, and only plain values return from there, as JSON.
+
+Plain are None, booleans, numbers, texts, bytes, and lists, tuples, sets and dicts of them. Other classes stay
+on their side, so no value brings code of its own to a comparison.
 
 The exit status of the judge is the verdict. No text and no exit of the program passes a test: only right
 values do. An executable file, such as Go's, has its test within it, and its exit status is the verdict.
@@ -20,7 +23,6 @@ import os
 import signal
 import sys
 
-from fimlsp.datasets.programs.plain_values import MOST_BYTES, NotPlainError, dump, load
 from fimlsp.processes.confinement import (
     LANDLOCK,
     LAYERS,
@@ -51,6 +53,14 @@ _OF_SEVERAL_ARGUMENTS = (
     "UnicodeTranslateError",
     "ExceptionGroup",
 )
+
+
+MOST_BYTES = 1 << 24
+"""The longest message."""
+
+
+class NotPlainError(Exception):
+    """A value is not plain data, or a message is no value."""
 
 
 class ProgramEndedError(Exception):
@@ -260,3 +270,77 @@ def _read_exactly(size: int) -> bytes:
     while len(data) < size and (more := os.read(0, size - len(data))):
         data += more
     return data
+
+
+def dump(value: object) -> bytes:
+    """*value* as a line.
+
+    Raises:
+        NotPlainError: it is not plain data, or too large.
+    """
+    try:
+        line = json.dumps(_tagged(value)).encode() + b"\n"
+    except (RecursionError, ValueError) as error:
+        raise NotPlainError(f"a value is nested too deeply or refers to itself ({error})") from None
+    if len(line) > MOST_BYTES:
+        raise NotPlainError(f"a value of {len(line):,} bytes is too large")
+    return line
+
+
+def load(line: bytes) -> object:
+    """The value in *line*.
+
+    Raises:
+        NotPlainError: there is none.
+    """
+    try:
+        return _value(json.loads(line))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise NotPlainError(f"a message is no value ({error})") from None
+
+
+_SEQUENCES: dict[str, Callable[[list[object]], object]] = {
+    "list": list,
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+}
+_KINDS = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset"}
+
+
+def _tagged(value: object) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    for plain in (int, float, str):
+        if isinstance(value, plain):
+            return plain(value)
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    if isinstance(value, bytes | bytearray):
+        return {"bytes": bytes(value).hex()}
+    if isinstance(value, dict):
+        return {"dict": [[_tagged(key), _tagged(held)] for key, held in value.items()]}
+    for kind, name in _KINDS.items():
+        if isinstance(value, kind):
+            return {name: [_tagged(item) for item in value]}
+    raise NotPlainError(f"a value of type {type(value).__name__} is not plain data")
+
+
+def _value(tagged: object) -> object:
+    if not isinstance(tagged, dict):
+        return _scalar(tagged)
+    ((kind, content),) = tagged.items()
+    if kind == "bytes":
+        return bytes.fromhex(content)
+    if kind == "complex":
+        real, imaginary = content
+        return complex(real, imaginary)
+    if kind == "dict":
+        return {_value(key): _value(held) for key, held in content}
+    return _SEQUENCES[kind]([_value(item) for item in content])
+
+
+def _scalar(value: object) -> object:
+    if isinstance(value, list):
+        raise NotPlainError("a message has a list without its kind")
+    return value

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fimlsp.datasets.plan import Plan
 from fimlsp.datasets.programs.problems import KINDS, Hole, Problem, holes
 from fimlsp.datasets.programs.sandbox import Tester
 from fimlsp.datasets.programs.writing import Answer, Method, Writer
-from fimlsp.datasets.runs.plan import Plan
-from fimlsp.datasets.runs.run_folder import RESULTS, read_results, read_rows
+from fimlsp.datasets.run_folder import RESULTS, read_results, read_rows
 from fimlsp.languages.python.versions import Check
 
 LEFT_TO_RIGHT = "left-to-right"

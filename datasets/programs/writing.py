@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Literal
 
 from fimlsp.datasets.languages.go import syntax_error as go_syntax_error
-from fimlsp.datasets.languages.json import syntax_error as json_syntax_error
+from fimlsp.datasets.languages.json_and_toml import json_error
 from fimlsp.datasets.languages.python import syntax_error
 from fimlsp.datasets.programs.problems import Hole, Problem
 from fimlsp.languages.custom.schema.language import json_schema
@@ -37,7 +37,7 @@ PYTHON_STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 
 GO_END = "\n}"
 JSON_ENDS = (b"}", b"]")
-REFUSALS = {"go": go_syntax_error, "json": json_syntax_error}
+REFUSALS = {"go": go_syntax_error, "json": json_error}
 
 
 @dataclass(frozen=True, slots=True)

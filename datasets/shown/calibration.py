@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fimlsp.datasets.reports import charts
-from fimlsp.datasets.reports.pages import number, table, write_page
+from fimlsp.datasets import pages
+from fimlsp.datasets.pages import number, table, write_page
 from fimlsp.datasets.shown.recording import CalibrationPlan, Candidate, Recorded
 from fimlsp.models.confidence import LINE_WORTH, ConfidenceEstimate, CurvePoint, Level, Regression, Weight
 
@@ -308,4 +308,4 @@ def _curve_chart(estimate: ConfidenceEstimate) -> str:
         "estimated": [point.estimated for point in estimate.curve],
         "right": [point.right for point in estimate.curve],
     }
-    return charts.lines("Estimated and right", ("tenths of the texts, by estimate", "right"), labels, series)
+    return pages.lines("Estimated and right", ("tenths of the texts, by estimate", "right"), labels, series)

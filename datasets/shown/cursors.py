@@ -27,10 +27,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fimlsp.datasets.cuts.source import Source
-from fimlsp.datasets.cuts.source_file import Filters, SourceFile
 from fimlsp.datasets.languages.python import kinds_and_tokens, statements_of
 from fimlsp.datasets.languages.replay_language import NoTokensError, Span
+from fimlsp.datasets.sources import Filters, Source, SourceFile
 
 TRIES_MAX = 200
 HASH_DIGITS = 12

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
-from fimlsp.models.agreement import agreeing, is_word
+from fimlsp.models.learnt import agreeing, is_word
 
 NEAR = 4
 """Lines above and below the cursor in which the same line is a repetition."""

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fimlsp.datasets.runs.plan import Plan
-from fimlsp.datasets.runs.run_folder import RunFolderError, read_rows
+from fimlsp.datasets.plan import Plan
+from fimlsp.datasets.run_folder import RunFolderError, read_rows
 from fimlsp.datasets.shown.editor import Editor, EditorError, Reply
 from fimlsp.datasets.shown.writing.answers import verdict_on
 from fimlsp.datasets.shown.writing.places import Place, Project, Step, Writing

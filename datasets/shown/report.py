@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fimlsp.datasets.reports import charts
-from fimlsp.datasets.reports.pages import Distribution, fenced, number, table, write_page
+from fimlsp.datasets import pages
+from fimlsp.datasets.pages import Distribution, fenced, number, table, write_page
 from fimlsp.datasets.shown.run import ShownRun
 from fimlsp.datasets.shown.verdict import BAD, GOOD, Shown, Summary, Verdict, by_kind
 
@@ -118,7 +118,7 @@ def _pictures(runs: Sequence[ShownRun]) -> dict[str, str]:
         series = {
             name: [getattr(summary, field) or 0.0 for summary in summaries] for field, name in fields.items()
         }
-        return charts.bars(title, ("", "of the shown texts"), list(groups), series)
+        return pages.bars(title, ("", "of the shown texts"), list(groups), series)
 
     return {"right.svg": picture("How right", GOOD), "faults.svg": picture("Faults", BAD)}
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from fimlsp.datasets.runs.plan import Plan
-from fimlsp.datasets.runs.run_folder import RESULTS, SavedRun, read_rows
+from fimlsp.datasets.plan import Plan
+from fimlsp.datasets.run_folder import RESULTS, SavedRun, read_rows
 from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile
 from fimlsp.datasets.shown.editor import Editor
 from fimlsp.datasets.shown.verdict import Shown, Verdict

@@ -12,7 +12,7 @@ from fimlsp.datasets.shown import measures
 from fimlsp.datasets.shown.cursors import DrawnCursor
 from fimlsp.datasets.shown.measures import undefined_names
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
-from fimlsp.models.agreement import agreeing, begins_right, is_wholly_right
+from fimlsp.models.learnt import agreeing, begins_right, is_wholly_right
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from fimlsp.lexing.automata.leftmost_first import (
     ProgramTooLargeError,
     leftmost_first,
 )
-from fimlsp.lexing.automata.overlaps import Overlaps, first_bytes, overlaps
+from fimlsp.lexing.automata.whole_texts import Overlaps, first_bytes, overlaps
 from fimlsp.lexing.nesting import CODE
 from fimlsp.quotient.grammar.cfg import GrammarError
 

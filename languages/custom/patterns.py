@@ -23,8 +23,8 @@ from fimlsp.lexing.automata.leftmost_first import (
     ProgramTooLargeError,
     Split,
 )
-from fimlsp.lexing.automata.overlaps import first_bytes
 from fimlsp.lexing.automata.regex import Range, ascending
+from fimlsp.lexing.automata.whole_texts import first_bytes
 
 if sys.version_info >= (3, 11):
     from re import _compiler as sre_compile  # type: ignore[attr-defined]  # unlike the other two

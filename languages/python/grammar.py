@@ -20,8 +20,7 @@ from fimlsp.languages.python.versions import (
     known_version,
 )
 from fimlsp.quotient.grammar.cfg import Grammar
-from fimlsp.quotient.grammar.expansions import PlaceChange, Places
-from fimlsp.quotient.grammar.lark_loader import read_grammar
+from fimlsp.quotient.grammar.lark_loader import PlaceChange, Places, read_grammar
 
 START = "file"
 _CHECKS: dict[str, Check] = {"PARSED": "parse", "COMPILED": "compile"}

@@ -77,7 +77,7 @@ class PythonModes(ModeStack):
     """A stack of open brackets and f-string parts.
 
     `shape` is `"code"` at the bottom. Else it is an opening bracket, or a part of an f-string: `text:Q`,
-    `field:Q`, `spec:Q`, or one of those explained in `terminals.py`. Q is its style: its quotes, after `r` if
+    `field:Q`, `spec:Q`, or one that `lexical_spec.py` explains. Q is its style: its quotes, after `r` if
     it is raw. `brackets` counts the open brackets as CPython does, `strings` the open f-strings, and `fields`
     the open fields of the innermost f-string. A stack in an f-string is `undecodable` after an undecodable
     escape. An unknown bottom `is_debug` if it is a field that ends with `=`.

@@ -26,7 +26,7 @@ from fimlsp.extras import install_command
 from fimlsp.languages.slua import syntax
 from fimlsp.languages.slua.checker import Checked
 from fimlsp.languages.slua.interface import Interface
-from fimlsp.languages.slua.sizes import COMPARISON, OR, SUM, UNARY, operands, strength
+from fimlsp.languages.slua.syntax import COMPARISON, OR, SUM, UNARY, operands, strength
 
 END_LOOP = "if not _round() then break end;"
 JOIN = "_join"

@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fimlsp.languages.sql.lexemes import ExpectedTokens
-from fimlsp.languages.sql.machine import Choice, Heavier, Machine, Purpose, Repeat, Sign, Step, Task
-from fimlsp.languages.sql.schema import ANY, Type, Types
-from fimlsp.languages.sql.scopes import Columns
-from fimlsp.languages.sql.sources import STAR, Reference
-from fimlsp.languages.sql.values import (
+from fimlsp.languages.sql.machine import (
     AGGREGATES,
     BOOLEAN,
     CASTS,
@@ -24,12 +20,22 @@ from fimlsp.languages.sql.values import (
     SUM,
     TEXT,
     UNARY,
+    Choice,
     Function,
+    Heavier,
+    Machine,
+    Purpose,
+    Repeat,
+    Sign,
+    Step,
+    Task,
     Value,
     becoming,
     cheapest,
     following,
 )
+from fimlsp.languages.sql.schema import ANY, Type, Types
+from fimlsp.languages.sql.scopes import STAR, Columns, Reference
 
 MOST_SHORT = 3
 """Characters of a name that a table gets before `FROM`. A longer one there would hide a wrong column."""

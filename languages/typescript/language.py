@@ -16,8 +16,7 @@ from fimlsp.languages.typescript.tag_names import TagNames
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
-from fimlsp.quotient.grammar.expansions import OptionalLineEnds
-from fimlsp.quotient.grammar.lark_loader import read_grammar
+from fimlsp.quotient.grammar.lark_loader import OptionalLineEnds, read_grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, ReadToCode, TextAfterCursor, WholeTextCheck
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 

@@ -17,10 +17,9 @@ from fimlsp import __version__
 from fimlsp.errors import explain
 from fimlsp.extras import package_version
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.analysis.client import Analysis
-from fimlsp.languages.python.analysis.questions import NamesCursor
-from fimlsp.languages.python.checker.client import Checker
-from fimlsp.languages.python.checker.process import CheckedPlace
+from fimlsp.languages.python.checker.process import CheckedPlace, Checker
+from fimlsp.languages.python.names.client import Analysis
+from fimlsp.languages.python.names.known_names import NamesCursor
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, TimedCompletion, make
 from fimlsp.lsp_server.documents import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load

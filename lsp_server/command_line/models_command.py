@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fimlsp.models.checkpoints.download import Announcement
     from fimlsp.models.checkpoints.memory import FreeMemory
-    from fimlsp.models.discovery.listing import LocalModel
+    from fimlsp.models.local_models import LocalModel
 
 NEEDED = {
     "checkpoints": "Checkpoints need PyTorch and transformers. To install them:",
@@ -41,7 +41,7 @@ def list_models(as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from fimlsp.models.discovery.listing import local_models
+    from fimlsp.models.local_models import local_models
 
     local = [*local_models()]
     if as_json:
@@ -90,8 +90,8 @@ def _catalogue_table(room: FreeMemory, local: set[str]) -> Table:
 
 
 def _is_here(name: str) -> bool:
-    from fimlsp.models.discovery.gguf_stores import find_gguf
     from fimlsp.models.errors import ModelError
+    from fimlsp.models.gguf_stores import find_gguf
 
     try:
         return find_gguf(name) is not None
@@ -206,7 +206,7 @@ def _report_gguf(path: Path, name: str) -> None:
     Raises:
         ModelError: It is not a GGUF file.
     """
-    from fimlsp.models.checkpoints.gguf_model import describe
+    from fimlsp.models.checkpoints.gguf import describe
 
     model = describe(path, name)
     click.echo(f"{name} is in {path}; use it with --model {name}")

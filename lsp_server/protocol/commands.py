@@ -32,7 +32,7 @@ class ModelListError(UserError):
 
 
 async def local_models() -> list[dict[str, Any]]:
-    """The models on this machine, each as the fields of `fimlsp.models.discovery.listing.LocalModel`.
+    """The models on this machine, each as the fields of `fimlsp.models.local_models.LocalModel`.
 
     A separate process reads the headers of model files and queries model servers: neither may block the
     editor's side or fill its memory.

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from fimlsp.errors import explain
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
-from fimlsp.languages.python.missing_names.import_texts import ImportTexts
-from fimlsp.languages.python.missing_names.likely_texts import LikelyTexts
+from fimlsp.languages.python.missing_names.likely_texts import ImportTexts, LikelyTexts
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.last_edits import RepeatedChanges, brings_back
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Rest, Workspace
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from fimlsp.languages.python.missing_names.signatures import Required
+    from fimlsp.languages.python.missing_names.import_table import Required
     from fimlsp.languages.python.names.preference import NamePreference
     from fimlsp.models.decoding.middle import Middle
     from fimlsp.models.decoding.settings import DecodeSettings

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.analysis.questions import MOST_BYTES as MOST_ANALYSED
 from fimlsp.languages.python.checker.process import MOST_BYTES as MOST_CHECKED
+from fimlsp.languages.python.names.known_names import MOST_BYTES as MOST_ANALYSED
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor

@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from fimlsp.languages.python.analysis.process import serve
-from fimlsp.languages.python.analysis.questions import Question
+from fimlsp.languages.python.names.known_names import Question
+from fimlsp.languages.python.names.process import serve
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.lsp_server.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
 from fimlsp.processes.confinement import forbid_effects

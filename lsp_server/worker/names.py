@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from fimlsp.languages.python.analysis.client import Analysis
-from fimlsp.languages.python.analysis.questions import NamesCursor
+from fimlsp.languages.python.names.client import Analysis
+from fimlsp.languages.python.names.known_names import NamesCursor
 from fimlsp.languages.python.names.preference import NamePreference
 from fimlsp.lsp_server.messages import DocumentId, Workspace
 from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND

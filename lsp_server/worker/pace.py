@@ -91,8 +91,7 @@ def decode_settings(
     *policy* is that of the language, *pace* that of a model elsewhere. If it *chooses* one of several texts,
     their number depends on the pace; otherwise it is that of the limits.
     """
-    from fimlsp.models.decoding.settings import DecodeSettings
-    from fimlsp.models.decoding.stopping import is_one_line
+    from fimlsp.models.decoding.settings import DecodeSettings, is_one_line
 
     choices = CHOSEN_AMONG if pace is None else pace.choices(seconds)
     return DecodeSettings(

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fimlsp.languages.python.checker.client import Checker
-from fimlsp.languages.python.checker.process import CheckedPlace
+from fimlsp.languages.python.checker.process import CheckedPlace, Checker
 from fimlsp.lsp_server.messages import Workspace
 from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND
 from fimlsp.lsp_server.workspace_files import exclusions

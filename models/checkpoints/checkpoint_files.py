@@ -18,14 +18,9 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from fimlsp.models.catalogue import MODELS_THAT_WORK
-from fimlsp.models.checkpoints.regular_files import (
-    CONFIG_BYTES_MAX,
-    TEXT_BYTES_MAX,
-    check_regular,
-    read_bounded,
-)
 from fimlsp.models.errors import MissingExtraError, ModelError, is_panic, require
 from fimlsp.models.prompts.chat_template import ChatTemplate, encode_marked
+from fimlsp.models.regular_files import CONFIG_BYTES_MAX, TEXT_BYTES_MAX, check_regular, read_bounded
 
 BUFFER_KEY = "fimlsp_buffer_cache"
 PROMPT_KEY = "fimlsp_prompt_tokens"

@@ -20,8 +20,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fimlsp.models.checkpoints.memory import GIB
-from fimlsp.models.checkpoints.regular_files import TEXT_BYTES_MAX
 from fimlsp.models.errors import ModelError
+from fimlsp.models.regular_files import TEXT_BYTES_MAX
 
 WEIGHTS = ("*.safetensors", "*.gguf")
 FILES_MAX = 1000

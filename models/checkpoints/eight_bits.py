@@ -5,7 +5,7 @@ with `_scale` each output has its scale, a 32-bit float. So a row keeps its own 
 (the scheme of LLM.int8(), Dettmers et al. 2022, section 2.1, without its outliers). Vectors stay in half
 precision. `config.json` declares it (`fimlsp_weight_bits: 8`).
 
-The bundled model's network multiplies with these numbers as they are (`networks/llama_graph.py`). All other
+The bundled model's network multiplies with these numbers as they are (`networks/onnx_llama.py`). All other
 readers take the products of numbers and scales.
 """
 

@@ -24,9 +24,10 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
-from fimlsp.models.decoding.aligned import Future, Futures
 from fimlsp.models.decoding.candidate_order import (
     Draw,
+    Future,
+    Futures,
     ScoredToken,
     allowed_tokens,
     at_random,
@@ -44,8 +45,7 @@ from fimlsp.models.decoding.middle import (
     Stopwatch,
     TokenTrace,
 )
-from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.stopping import LINE_END, LineRule, best_stop, n_repeated
+from fimlsp.models.decoding.settings import LINE_END, DecodeSettings, LineRule, best_stop, n_repeated
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.models.protocols import (
     Cancellable,

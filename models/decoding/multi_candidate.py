@@ -4,7 +4,7 @@
 |---|---|
 | a temperature | each is drawn anew |
 | a temperature, `independent` | draws to be counted: in their order, equal and incomplete ones included |
-| these, `aligned` | draws from the model's distribution given the constraint, see `aligned.py` |
+| these, `aligned` | draws from the model's distribution given the constraint, see `candidate_order.py` |
 | no temperature | the greedy one, and branches off the middles found before |
 | beams | the likeliest texts side by side |
 

@@ -8,7 +8,7 @@ markers.
 
 A family is recognised by its markers, which are single tokens of the vocabulary, so a local fine-tune needs
 no configuration. Some families share their markers with others: these are recognised by signs, such as a word
-in the name. For other families see `checkpoints/family_file.py`.
+in the name.
 
 The marker names, and the format of other files before the one with the cursor, come from the model cards and
 from:
@@ -40,13 +40,27 @@ document.
 
 StarCoder's marker of a file name heads a document of one file; no second file ever followed it in training.
 So other files are introduced by comments, as for all families that were trained on single files.
+
+A user describes a family in a file: `fim.json` beside a checkpoint, or the file given as the family. For
+example, with the placeholders `{left}`, `{right}`, `{files}` and `{here}`:
+
+    {"name": "Mine", "psm": ["<PRE>", "{left}", "<SUF>", "{right}", "<MID>"], "stops": ["<EOT>"]}
+
+`spm` is the prompt with the suffix first. `files` is the format of other files: `begin`, `file` with `{path}`
+and `{text}`, `end`, and `here` with `{path}`. `{comment}` and `{end}` start and end a comment in the language
+of the files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+import json
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
+
+from fimlsp.models.errors import ModelError
+from fimlsp.models.regular_files import read_bounded
 
 LEFT, RIGHT = "{left}", "{right}"
 FILES, HERE = "{files}", "{here}"
@@ -306,3 +320,92 @@ def without_markers(vocabulary: Container[str]) -> Family | None:
 
 def _those_in(vocabulary: Container[str], texts: Iterable[str]) -> Template:
     return tuple(text for text in texts if text in vocabulary)
+
+
+FILE_NAME = "fim.json"
+BYTES_MAX = 64 << 10
+_KEYS = ("name", "psm", "spm", "stops", "files")
+_PARTS = ("begin", "file", "end", "here")
+
+
+def family_beside(folder: Path) -> Family | None:
+    """The family that a checkpoint's *folder* describes; None if it has no description.
+
+    Raises:
+        ModelError: the description is invalid.
+    """
+    path = folder / FILE_NAME
+    return read_family(path) if path.exists() else None
+
+
+def chosen_family(family: str | None, folder: Path) -> str | Family | None:
+    """The family to use: that of the file *family*, the name *family*, or the one that *folder* describes.
+
+    Raises:
+        ModelError: a description is invalid.
+    """
+    if family is None:
+        return family_beside(folder)
+    return read_family(Path(family).expanduser()) if family.endswith(".json") else family
+
+
+def read_family(path: Path) -> Family:
+    """The family that the file *path* describes.
+
+    Raises:
+        ModelError: the file is unreadable, or the description is invalid.
+    """
+    try:
+        return _family(json.loads(read_bounded(path, BYTES_MAX)))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(
+            f"Cannot read a family from {path.name}: {error}. See the example in docs/models.md."
+        ) from error
+
+
+def _family(description: object) -> Family:
+    if not isinstance(description, Mapping):
+        raise ValueError("not a JSON object")
+    unknown = [key for key in description if key not in _KEYS]
+    if unknown:
+        raise ValueError(f"unknown key {unknown[0]!r}; the keys are {', '.join(_KEYS)}")
+    psm, spm = _prompt(description, "psm"), _prompt(description, "spm")
+    if psm is None and spm is None:
+        raise ValueError("both psm and spm are missing")
+    stops = _texts(description, "stops")
+    if not stops:
+        raise ValueError("stops is empty")
+    name = description.get("name", "own")
+    if not isinstance(name, str) or not name:
+        raise ValueError("name is not a text")
+    return Family(name, psm, spm, stops, _project(description.get("files", {})))
+
+
+def _prompt(description: Mapping[str, Any], key: str) -> Template | None:
+    if description.get(key) is None:
+        return None
+    prompt = _texts(description, key)
+    for slot in (LEFT, RIGHT):
+        if prompt.count(slot) != 1:
+            raise ValueError(f"{key} needs {slot} once")
+    if any(prompt.count(slot) > 1 for slot in SLOTS):
+        raise ValueError(f"duplicate placeholder in {key}")
+    if len(prompt) == sum(part in SLOTS for part in prompt):
+        raise ValueError(f"{key} has no marker")
+    return prompt
+
+
+def _project(description: object) -> Project:
+    if not isinstance(description, Mapping):
+        raise ValueError("files is not a JSON object")
+    unknown = [key for key in description if key not in _PARTS]
+    if unknown:
+        raise ValueError(f"unknown key files.{unknown[0]}; the keys are {', '.join(_PARTS)}")
+    return Project(**{key: _texts(description, key) for key in description})
+
+
+def _texts(description: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    texts = description.get(key)
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        raise ValueError(f"{key} is not a list of texts")
+    return tuple(texts)

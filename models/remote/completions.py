@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from fimlsp.models.checkpoints.checkpoint_files import end_tokens, read_tokenizer, template_beside
-from fimlsp.models.checkpoints.family_file import family_beside
 from fimlsp.models.checkpoints.hub import find_folder, is_hub_name
 from fimlsp.models.errors import ModelError
-from fimlsp.models.prompts.families import Family, Order
+from fimlsp.models.prompts.families import Family, Order, family_beside
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.models.protocols import Candidates

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from fimlsp.models.discovery.server_kinds import UNKNOWN, ServerKind
 from fimlsp.models.errors import ModelError
 from fimlsp.models.remote.address import Address
+from fimlsp.models.server_kinds import UNKNOWN, ServerKind
 
 ROUNDING = 1e-3
 """Log-probabilities of at most this count as 0; larger ones are invalid."""

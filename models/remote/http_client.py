@@ -24,9 +24,9 @@ from urllib.parse import quote
 import h11
 
 from fimlsp.lexing.interruption import Interrupted
-from fimlsp.models.discovery.server_kinds import UNKNOWN, ServerKind
 from fimlsp.models.remote.address import Address
 from fimlsp.models.remote.errors import GoneError, ServerError, invalid_answer, refused, stream_error
+from fimlsp.models.server_kinds import UNKNOWN, ServerKind
 
 CONNECT_S = 5.0
 POLL_S = 0.02

@@ -13,13 +13,18 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from fimlsp.models.checkpoints.gguf_header import GgufHeader, read_header
-from fimlsp.models.checkpoints.gguf_model import fim_format, token_bytes, user_defined_markers
-from fimlsp.models.checkpoints.regular_files import sampled_digest
+from fimlsp.models.checkpoints.gguf import (
+    GgufHeader,
+    fim_format,
+    read_header,
+    token_bytes,
+    user_defined_markers,
+)
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.fim_format import FimFormat
 from fimlsp.models.prompts.vocabulary import ModelVocabulary, encoded_ids
+from fimlsp.models.regular_files import sampled_digest
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.llama_server import (
     LearnedBytes,

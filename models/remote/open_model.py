@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import quote
 
 from fimlsp.models.checkpoints.hub import is_hub_name
-from fimlsp.models.discovery.server_kinds import UNKNOWN, Api, kind_of
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.remote.address import Address
@@ -26,6 +25,7 @@ from fimlsp.models.remote.llama_model import open_llama_server
 from fimlsp.models.remote.look_ahead import RemoteModel
 from fimlsp.models.remote.ollama import open_ollama
 from fimlsp.models.remote.text_completions import open_texts
+from fimlsp.models.server_kinds import UNKNOWN, Api, kind_of
 
 KEY_VARIABLE = "FIMLSP_API_KEY"
 OPENERS = {

@@ -2,7 +2,7 @@
 
 If the family of the model is known by its name, or given, the prompt has its markers as texts. Otherwise the
 text right of the cursor is sent as `suffix`, and the server writes the markers. Some servers always take it
-so. Mistral's `/v1/fim/completions` has another form of answers. `fimlsp.models.discovery.server_kinds` names
+so. Mistral's `/v1/fim/completions` has another form of answers. `fimlsp.models.server_kinds` names
 the documents.
 """
 

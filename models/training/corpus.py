@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fimlsp.models.checkpoints.regular_files import read_bounded
+from fimlsp.models.regular_files import read_bounded
 
 Split = Literal["train", "val", "ood"]
 

@@ -28,10 +28,10 @@ from fimlsp.models.training.checkpoint import (
 )
 from fimlsp.models.training.corpus import SourceFile, Split, read_corpus
 from fimlsp.models.training.examples import Markers, make_tokenizer
-from fimlsp.models.training.held_out import HeldOut
 from fimlsp.models.training.loop import Batches, Plan, Progress, Training
 from fimlsp.models.training.measure import (
     RULES,
+    HeldOut,
     TokenCounts,
     bits_per_byte,
     copy_nearest,

@@ -18,7 +18,7 @@ from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.lexing.values import value
 from fimlsp.quotient.contexts.right import Ending, GroupContinuation, RightContext
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.grammar.open_rules import OpenRules
 from fimlsp.quotient.language.escape import BLOCK, NOTHING, Inside
 from fimlsp.quotient.language.tables import LanguageTables

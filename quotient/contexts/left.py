@@ -10,12 +10,11 @@ from collections.abc import Iterable
 
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
-from fimlsp.lexing.line import Line
+from fimlsp.lexing.line import Line, Reading, modes_after_reading
 from fimlsp.lexing.nesting import MARGIN, BlockColumns, Column, ModeStack
-from fimlsp.lexing.several_readings import Reading, modes_after_reading
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import SENTINELS
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.escape import NOTHING, Inside
 from fimlsp.quotient.language.tables import Interned, LanguageTables
 

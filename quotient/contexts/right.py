@@ -18,7 +18,7 @@ from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import SENTINELS
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.tables import Interned, LanguageTables
 
 MOST_SETS = 100

@@ -24,8 +24,7 @@ from typing import NamedTuple
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs, Rules
-from fimlsp.quotient.grammar.earley_automaton import Predicted, State
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet, Predicted, State
 
 Open = tuple[int, EarleySet]
 """An open node: its nonterminal and the Earley set at which it began."""

@@ -16,8 +16,7 @@ from itertools import pairwise
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import EVERY
 from fimlsp.quotient.grammar.cfg import Grammar, Production, Rules
-from fimlsp.quotient.grammar.earley_automaton import Automaton, State
-from fimlsp.quotient.grammar.earley_sets import CanonicalSets, Earley, EarleySet
+from fimlsp.quotient.grammar.earley import Automaton, CanonicalSets, Earley, EarleySet, State
 from fimlsp.quotient.grammar.open_rules import OpenRuleFinder, OpenRules
 from fimlsp.quotient.language.escape import Enclosures, Insides
 
@@ -139,7 +138,7 @@ and those that wait for the latter.
 class LineClasses:
     """Finds the representative of a line.
 
-    Where rules are copied for places (see `grammar/places.py`), a line that means the same in all of
+    Where rules are copied for places (see `grammar/lark_loader.py`), a line that means the same in all of
     them is read in the first.
 
     *suites* are the symbols of nested blocks, *bodies* those of groups, and *lists* the repetitions of

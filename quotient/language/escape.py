@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from fimlsp.quotient.grammar.cfg import Grammar
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.grammar.open_rules import Child, OpenRules, OpenSuite
 
 Inside = frozenset[Literal["bracket", "block"]]

@@ -19,9 +19,15 @@ from weakref import WeakValueDictionary
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.nesting import ModeStack
-from fimlsp.quotient.grammar.cfg import SENTINELS, Grammar, Rules, between_sentinels
-from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.cfg import (
+    SENTINELS,
+    CheapestSentences,
+    Grammar,
+    Rules,
+    between_sentinels,
+    cheapest,
+)
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.grammar.open_rules import CommonNodes, Open, OpenRules, find_common_nodes
 from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language, WholeTextCheck
 from fimlsp.quotient.language.direction import Direction, LineClasses

@@ -18,9 +18,8 @@ from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.nesting import BlockColumns, Column, ModeStack
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
-from fimlsp.quotient.bridge.connection import Connection, RightEntry
-from fimlsp.quotient.grammar.earley_automaton import State
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.bridge.middle_grammar import Connection, RightEntry
+from fimlsp.quotient.grammar.earley import EarleySet, State
 from fimlsp.quotient.masks.end_states import EndStates
 from fimlsp.quotient.masks.groups import DifferentEnds, Groups, bits_of, members
 from fimlsp.quotient.masks.precomputed import Nodes, Passed, PrecomputedAnswers, changes_nothing

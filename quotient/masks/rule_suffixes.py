@@ -14,8 +14,7 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.bridge.closed_blocks import GroupEnd
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
 from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs
-from fimlsp.quotient.grammar.earley_automaton import Predicted, State
-from fimlsp.quotient.grammar.earley_sets import EarleySet, Entry
+from fimlsp.quotient.grammar.earley import EarleySet, Entry, Predicted, State
 from fimlsp.quotient.grammar.open_rules import Child
 from fimlsp.quotient.masks.precomputed import RuleSuffixes, Suffix
 

@@ -17,8 +17,8 @@ from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest
-from fimlsp.quotient.grammar.earley_sets import EarleySet, merged
+from fimlsp.quotient.grammar.cfg import CheapestSentences, cheapest
+from fimlsp.quotient.grammar.earley import EarleySet, merged
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.bracket_layout import BracketLayout
 from fimlsp.quotient.recovery.lexemes import Lexemes

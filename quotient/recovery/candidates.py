@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.lexing.line import unmatched_brackets
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.assumed_text import indentation
 from fimlsp.quotient.recovery.lexemes import indentation_at, lexemes
 from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above, is_slip

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fimlsp.lexing.line import physical_end
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, column_of, indentation_at, lexemes
 from fimlsp.quotient.recovery.repaired_text import Edit
 

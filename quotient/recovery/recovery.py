@@ -24,8 +24,7 @@ from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText, TextRepair
 from fimlsp.quotient.recovery.statements import Statements
-from fimlsp.quotient.states.either_state import either
-from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.protocol import State, either
 
 
 @remembered(4)

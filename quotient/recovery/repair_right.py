@@ -11,7 +11,7 @@ from functools import cached_property
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
-from fimlsp.quotient.grammar.earley_sets import merged
+from fimlsp.quotient.grammar.earley import merged
 from fimlsp.quotient.recovery.line_edits import (
     header_above,
     header_end,

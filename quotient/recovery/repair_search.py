@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import LineEnds, word_of
 from fimlsp.quotient.recovery.repair_costs import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from fimlsp.quotient.grammar.earley_sets import EarleySet, merged
+from fimlsp.quotient.grammar.earley import EarleySet, merged
 from fimlsp.quotient.recovery.bracket_layout import Unit
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
 from fimlsp.quotient.recovery.repaired_text import Edit, Edits

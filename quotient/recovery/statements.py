@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from fimlsp.lexing.nesting import Column
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.bracket_layout import Unit, passed_over
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, indentation_at
 from fimlsp.quotient.recovery.lines import MOST_UNITS, Extent, LogicalLines

@@ -15,9 +15,9 @@ from typing import Protocol
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
 from fimlsp.quotient.bridge.boundary_lexemes import BoundaryLexeme
-from fimlsp.quotient.bridge.connection import Connection, RightEntry
-from fimlsp.quotient.grammar.costs import CheapestSentences, Costs
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.bridge.middle_grammar import Connection, RightEntry
+from fimlsp.quotient.grammar.cfg import CheapestSentences, Costs
+from fimlsp.quotient.grammar.earley import EarleySet
 
 Symbols = tuple[int, ...]
 _Path = tuple["_Path", Symbols] | None

@@ -3,22 +3,30 @@
 A middle that is certainly wrong is refused as it is written. The rest can be judged only when the whole text
 is known. So a state is complete exactly if the check accepts the whole text. Where it does not, the shortest
 completion is the first one that the check accepts.
+
+`TextSides` holds the text on both sides of a middle. It tells apart faults of one side alone, faults that the
+middle causes, and faults of every middle. `FaultRepairs` proposes completions that are likely to pass the
+check where the shortest one does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fimlsp.quotient.language.contract import Fault
-from fimlsp.quotient.states.faults import FIRST_TRIES, FaultRepairs, TextSides, likely_completions
+from fimlsp.lexing.values import value
+from fimlsp.quotient.language.contract import Fault, Language, WholeTextCheck
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.shortest_completion import completions_of, other_completions
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.mask import ParserState
     from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
+
 
 _LONGEST_WORD = 12
 
@@ -247,3 +255,328 @@ def checked(sides: TextSides, finer: State | None = None) -> CheckedState | None
     ]
     may_be_repaired = all(fault.is_repaired_at(len(sides.left)) for fault in given)
     return first if may_be_repaired and not (given and sides.faults(first.shortest_completion)) else None
+
+
+FIRST_TRIES = 8
+_UNCOMMON_TRIES, _MORE_TRIES, _REPAIRED_TRIES, _LINE_TRIES = 24, 60, 2, 24
+_SIDE_TRIES = 60
+_LOOKED_AT, _LOOKED_AT_BELOW = 10_000, 200
+_NONE = frozenset[Fault]()
+_ASSIGNS = re.compile(rb"[ \t]*=(?!=)")
+_MARGIN = re.compile(rb"^[ \t]*(?=\S)", re.MULTILINE)
+_LINE_OF_FILE = re.compile(rb"\n[^\s#)\]}]")
+"""The start of a line that is in no block, unless it is in a string."""
+
+
+class FinerLanguage(NamedTuple):
+    """The finer language (see `Language.finer`) at a cursor.
+
+    `language` gives the finer language of files with a beginning, and `start` its first state at the cursor.
+    `is_needed_before` is True if the finer language may reject more because of the text on the right.
+    """
+
+    language: Callable[[bytes], Language]
+    start: Callable[[Language], State | None]
+    is_needed_before: Callable[[], bool]
+
+
+class TextSides:
+    """The texts *left* and *right* of a middle, with the *check* of the whole and the first state.
+
+    *statement_start* gives the offset in *left* where the cursor's statement starts. A middle that *stays*
+    must not escape (see `language/escape.py`). If *lenient*, faults of one side alone that no middle can
+    repair are ignored.
+    """
+
+    def __init__(
+        self,
+        check: WholeTextCheck,
+        sides: tuple[bytes, bytes],
+        start: State,
+        statement_start: Callable[[], int],
+        finer: FinerLanguage,
+        *,
+        stays: bool,
+        lenient: bool,
+    ) -> None:
+        self.check = check
+        self.left, self.right = sides
+        self.start = start
+        self.stays = stays
+        self.lenient = lenient
+        self._statement_start = statement_start
+        self._finer = finer
+        self._finer_starts: dict[Language, State | None] = {}
+        self._ignored: frozenset[Fault] | None = None if lenient else _NONE
+
+    @cached_property
+    def statement(self) -> bytes:
+        """The text of the cursor's statement before the cursor."""
+        return self.left[self._statement_start() :]
+
+    @cached_property
+    def spells(self) -> bool:
+        """True if one of `WholeTextCheck.spelt_after` is in the cursor's statement before the cursor."""
+        return any(word in self.statement for word in self.check.spelt_after)
+
+    def finer_start(self, text: bytes) -> State | None:
+        """The first state in the finer language; None if nothing connects, or if faults are ignored.
+
+        The middle starts with *text*.
+        """
+        if self.lenient and self._finer.is_needed_before() and self.ignored:
+            return None
+        language = self._finer.language(self.left + text)
+        if language not in self._finer_starts:
+            self._finer_starts[language] = self._finer.start(language)
+        return self._finer_starts[language]
+
+    def suspects(self, statement: bytes, fresh: int) -> bool:
+        """As `WholeTextCheck.suspects`."""
+        return self.check.suspects(statement, fresh, (self.left, self.right))
+
+    def faults(self, middle: bytes) -> Sequence[Fault]:
+        """The faults of the whole text, without ignored ones."""
+        faults = self.all_faults(middle)
+        if not faults:
+            return faults
+        ignored = self.ignored
+        return [fault for fault in faults if self._in_one_side(fault, middle) not in ignored]
+
+    def all_faults(self, middle: bytes) -> Sequence[Fault]:
+        """As `faults`, with ignored ones."""
+        return self.check.faults(b"".join((self.left, middle, self.right)))
+
+    @property
+    def ignored(self) -> frozenset[Fault]:
+        """The ignored faults of one side alone; offsets in the right side are negative."""
+        if self._ignored is None:
+            self._ignored = self._faults_of_sides()
+        return self._ignored
+
+    @property
+    def known_to_be_ignored(self) -> tuple[Fault, ...]:
+        """As `ignored`, with offsets in the text without a middle; empty until the first fault is met."""
+        size = len(self.left) + len(self.right)
+        ignored = [
+            fault.moved(size) if fault.spans[0][0] < 0 else fault
+            for fault in self._ignored or ()
+            if fault.spans
+        ]
+        return tuple(sorted(ignored, key=lambda fault: fault.spans))
+
+    def _faults_of_sides(self) -> frozenset[Fault]:
+        """The faults of one side alone that each tried middle has; none if a middle without faults exists."""
+        always: frozenset[Fault] | None = None
+        for middle in islice(likely_completions(self.start), FIRST_TRIES):
+            in_sides = self._in_sides(middle)
+            always = in_sides if always is None else always & in_sides
+            if not always:
+                return _NONE
+        for middle in islice(self._repairing(always or _NONE), _SIDE_TRIES):
+            always = self._in_sides(middle) & (always or _NONE)
+        return always or _NONE
+
+    def _in_sides(self, middle: bytes) -> frozenset[Fault]:
+        """The faults of the whole text that are in one side alone."""
+        in_sides = (self._in_one_side(fault, middle) for fault in self.all_faults(middle))
+        return frozenset(fault for fault in in_sides if fault is not None)
+
+    def _repairing(self, faults: Collection[Fault]) -> Iterator[bytes]:
+        """Middles that may repair *faults* of the sides, in the same block of the file as the cursor."""
+        if isinstance(self.start, GrammarState) and any(map(self._is_near, faults)):
+            repairs = FaultRepairs(self.check, self.start, self.left, self.statement, self.right)
+            yield from repairs.repairing(self.all_faults(self.start.shortest_completion))
+
+    def _is_near(self, fault: Fault) -> bool:
+        """True if a line at the cursor may repair *fault*: both may be in the same block of the file."""
+        start, end = fault.spans[0]
+        if not (fault.repaired_by or (fault.repaired_before and start < 0)):
+            return False
+        between = self.left[end:] if start >= 0 else self.right[: len(self.right) + start]
+        return _LINE_OF_FILE.search(between) is None
+
+    def _in_one_side(self, fault: Fault, middle: bytes) -> Fault | None:
+        """*fault* if it is in one side alone, with offsets from that side's outer end; else None."""
+        left_end, right_start = len(self.left), len(self.left) + len(middle)
+        if all(end < left_end for _, end in fault.spans):
+            return fault
+        if all(start >= right_start for start, _ in fault.spans):
+            return fault.moved(-right_start - len(self.right))
+        return None
+
+    def is_caused(self, fault: Fault, written: bytes, completion: bytes, *, ended: bool = False) -> bool:
+        """True if the bytes *written* cause the *fault* of a completed text, so all completions have it.
+
+        The last lexeme of them may still become another one, unless it has *ended*.
+        """
+        written_start = len(self.left)
+        written_end = written_start + len(written)
+        right_start = written_end + len(completion)
+        before = [end < written_end + ended for _, end in fault.spans]
+        if fault.is_repaired_at(written_end) and not self.stays:
+            return False
+        if all(end < written_start for _, end in fault.spans) or not any(before):
+            return False
+        if all(before):
+            return True
+        later = min((start for start, _ in fault.spans if start >= right_start), default=0)
+        may_part = not self.stays and not (fault.together and self._is_code(later - right_start))
+        clear = (early or start > right_start for early, (start, _) in zip(before, fault.spans, strict=True))
+        return not may_part and all(clear)
+
+    def _is_code(self, offset: int) -> bool:
+        """True if the text at *offset* of the right side is in no string that a middle may open."""
+        right = self.right
+        line_start = max(right.rfind(b"\n", 0, max(offset, 0)), right.rfind(b"\r", 0, max(offset, 0))) + 1
+        line = right[line_start : right.find(b"\n", line_start) + 1 or None]
+        return line_start > 0 and not (
+            self.check.may_be_quoted(line) or self.check.may_be_in_string(right, offset)
+        )
+
+    def is_given(self, fault: Fault, completion: bytes) -> bool:
+        """True if the *fault* of a completed text lies in the two sides alone, so all middles have it."""
+        left_end = len(self.left)
+        if all(end < left_end for _, end in fault.spans):
+            return True
+        line_end, right_start = self.right.find(b"\n") + 1, left_end + len(completion)
+        if not fault.local or not line_end:
+            return False
+        return all(
+            start >= right_start + line_end
+            and not self.check.may_be_in_string(self.right, start - right_start)
+            for start, _ in fault.spans
+        )
+
+
+def likely_completions(state: State) -> Iterator[bytes]:
+    """Texts that complete *state*, first those that the check is likely to accept."""
+    if not isinstance(state, GrammarState):
+        yield state.shortest_completion
+        return
+    plain = completions_of(state)
+    yield from islice(plain, FIRST_TRIES)
+    yield from islice(completions_of(state, uncommon=True), _UNCOMMON_TRIES)
+    yield from islice(plain, _MORE_TRIES)
+    mark = state.lexer.lexical.spec.comment_mark
+    for text in () if mark is None else (mark, b" " + mark, b"\n" + mark):
+        reached = state.feed(text)
+        if reached is not None and reached.complete:
+            yield text  # a comment swallows the rest of the line
+
+
+@value
+class FaultRepairs:
+    """Completions of *state*, between *left* and *right*, that repair the faults found by *check*.
+
+    *statement* is the text of the cursor's statement before it.
+    """
+
+    check: WholeTextCheck
+    state: GrammarState
+    left: bytes
+    statement: bytes
+    right: bytes
+
+    def completions(self, faults: Sequence[Fault]) -> Iterator[bytes]:
+        """Completions that avoid the *faults* of the shortest one, or repair them with further lines."""
+        shortest = self.state.shortest_completion
+        written = len(self.left)
+        lexer = self.state.lexer
+        kind = lexer.lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
+        word = self.state.connection.tables.language.another_word(kind, 0)
+        longer = self.check.halves.get(self.left[-1:], b"")
+        for more in filter(None, (word, *(bytes((byte,)) for byte in longer))):
+            yield from self._continued(more)
+        yield from self._spelt()
+        for offset in sorted({0}.union(end - written for fault in faults for end in fault.spans[-1])):
+            before = shortest[:offset]
+            reached = self.state.feed(before) if 0 <= offset <= len(shortest) else None
+            if isinstance(reached, GrammarState):
+                yield from (before + rest for rest in islice(other_completions(reached), _UNCOMMON_TRIES))
+        yield from self.repairing(faults)
+
+    def repairing(self, faults: Sequence[Fault]) -> Iterator[bytes]:
+        """Completions with the repairs that the *faults* of the shortest one propose."""
+        lines = [line for line in dict.fromkeys(fault.repaired_by for fault in faults) if line]
+        together = b";".join(lines)
+        if _ASSIGNS.match(self.right):
+            together = together.rpartition(b"=")[0]
+        with_lines = self._with_line(together)
+        yield from islice(with_lines, _LINE_TRIES)
+        below = [fault.repaired_before for fault in faults if fault.spans[0][0] >= len(self.left)]
+        for lines_before in dict.fromkeys(below):
+            yield from self._with_line(lines_before)
+        shortest = self.state.shortest_completion
+        repaired_once = list(islice(self._repaired_inside(shortest, faults), FIRST_TRIES))
+        yield from repaired_once
+        for text in repaired_once:
+            yield from islice(self._repaired_inside(text, self._faults_of(text)), FIRST_TRIES)
+        yield from with_lines
+        uncommon = self._faults_of(next(completions_of(self.state, uncommon=True), b""))
+        for line in dict.fromkeys(fault.repaired_by for fault in (*faults, *uncommon)):
+            if line != together:
+                yield from self._with_line(line)
+
+    def _with_line(self, line: bytes) -> Iterator[bytes]:
+        """Completions that start with *line*, in the columns in use."""
+        for lead in self._leads_to_line() if line else ():
+            yield from self._continued(lead + line)
+
+    def _faults_of(self, text: bytes) -> Sequence[Fault]:
+        """The faults of the whole text if *text* comes next."""
+        return self.check.faults(b"".join((self.left, text, self.right)))
+
+    def _spelt(self) -> Iterator[bytes]:
+        """Completions with a known name, or with that part of it which the right side lacks."""
+        for rest in self.check.spelt(self.statement):
+            for size in range(1, len(rest)):
+                reached = self.state.feed(rest[:size])
+                if reached is not None and reached.complete:
+                    yield rest[:size]
+            yield from self._continued(rest)
+
+    def _leads_to_line(self) -> Iterator[bytes]:
+        """Texts that lead from here to the first word of a line, in the columns in use, innermost first."""
+        above = self.left[-_LOOKED_AT:]
+        below = self.right[:_LOOKED_AT_BELOW].partition(b"\n")[2]
+        margins = sorted(
+            dict.fromkeys(_MARGIN.findall(above) + _MARGIN.findall(below)), key=len, reverse=True
+        )
+        indentation = above[above.rfind(b"\n") + 1 :]
+        if not indentation.strip():
+            yield from (margin[len(indentation) :] for margin in margins if margin.startswith(indentation))
+        heads = [
+            head
+            for uncommon in (False, True)
+            for text in islice(completions_of(self.state, uncommon=uncommon), _REPAIRED_TRIES)
+            for head in (text.split(b"\n")[0], text, text[:-1])  # its end may need the rest of this line
+        ]
+        for head in dict.fromkeys((*heads, b"")):
+            yield from (head + b"\n" + margin for margin in margins)
+
+    def _continued(self, text: bytes) -> Iterator[bytes]:
+        """A few completions that start with *text*."""
+        reached = self.state.feed(text)
+        if isinstance(reached, GrammarState):
+            yield from (text + rest for rest in islice(completions_of(reached), FIRST_TRIES))
+
+    def _repaired_inside(self, text: bytes, faults: Sequence[Fault]) -> Iterator[bytes]:
+        """The completion *text* with the change that one of its *faults* proposes."""
+        written = len(self.left)
+        for fault in faults:
+            latest = max((fault.repaired_until or fault.spans[-1][1]) - written, 0)
+            for end in range(min(latest, len(text)), -1, -1) if fault.goes_on else ():
+                yield from self._continued(text[:end] + fault.goes_on)
+        for word, other in dict.fromkeys(fault.rather for fault in faults if fault.rather is not None):
+            for completion in (text, *islice(completions_of(self.state), FIRST_TRIES)):
+                for offset in _offsets_of(word, completion):
+                    repaired = completion[:offset] + other + completion[offset + len(word) :]
+                    reached = self.state.feed(repaired)
+                    if reached is not None and reached.complete:
+                        yield repaired
+
+
+def _offsets_of(word: bytes, text: bytes) -> Iterator[int]:
+    """The offsets of *word* in *text* as a whole word."""
+    return (match.start() for match in re.finditer(rb"\b%s\b" % re.escape(word), text))

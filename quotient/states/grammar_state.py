@@ -8,8 +8,8 @@ from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Margin, Step, Symbol
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
-from fimlsp.quotient.bridge.connection import Connection, RightEntry
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.bridge.middle_grammar import Connection, RightEntry
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.states.cheapest_sentences import beginnings, waiting
 from fimlsp.quotient.states.shortest_completion import shortest_completion
 
@@ -128,7 +128,7 @@ class GrammarState:
 
     @property
     def must_become_place_word(self) -> bool:
-        """True if the lexeme being read must become a word that depends on places (see `places.py`)."""
+        """True if the lexeme being read must become a word that depends on places (see `lark_loader.py`)."""
         tables = self.connection.tables
         live = tables.lexical.dfa.live[self.lexer.state]
         if not live & tables.place_kinds or self.lexer.at_lexeme_start:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fimlsp.languages.custom import regular as regular
     from fimlsp.languages.json import json as json
     from fimlsp.languages.python import python as python
-    from fimlsp.models.bitmasks import fill_bitmask as fill_bitmask
     from fimlsp.models.completion import complete_many as complete_many
     from fimlsp.models.completion import generate as generate
     from fimlsp.models.completion import generate_many as generate_many
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from fimlsp.models.decoding.settings import DecodeSettings as DecodeSettings
     from fimlsp.models.loading import load_model as load_model
     from fimlsp.models.masked_logits import MaskedLogits as MaskedLogits
+    from fimlsp.models.masked_logits import fill_bitmask as fill_bitmask
     from fimlsp.models.masked_logits import vocabulary_of as vocabulary_of
     from fimlsp.models.protocols import Candidates as Candidates
     from fimlsp.models.protocols import Scoring as Scoring
@@ -68,7 +68,7 @@ _ORIGINS = {
     "Vocabulary": ("fimlsp.quotient.masks.vocabulary", "Vocabulary"),
     "choice": ("fimlsp.languages.custom", "choice"),
     "complete_many": ("fimlsp.models.completion", "complete_many"),
-    "fill_bitmask": ("fimlsp.models.bitmasks", "fill_bitmask"),
+    "fill_bitmask": ("fimlsp.models.masked_logits", "fill_bitmask"),
     "gbnf": ("fimlsp.languages.custom", "gbnf"),
     "fill_in_middle": ("fimlsp.languages.between", "fill_in_middle"),
     "generate": ("fimlsp.models.completion", "generate"),

@@ -4,9 +4,8 @@ import math
 from dataclasses import replace
 from functools import cache
 
-from fimlsp.datasets.cuts.selection import CutRecord
-from fimlsp.datasets.cuts.source_file import SourceFile
-from fimlsp.datasets.cuts.strategies import Cut
+from fimlsp.datasets.cuts import Cut, CutRecord
+from fimlsp.datasets.sources import SourceFile
 from fimlsp.models.loading import load_model
 from fimlsp.models.protocols import Candidates
 

@@ -35,9 +35,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from fimlsp.datasets.cases.methods import Case, checked_stops, complete_stops, stops_of, whole_text
-from fimlsp.datasets.cuts.selection import CutRecord, FileCases, Selection, limited
+from fimlsp.datasets.cuts import CutRecord, FileCases, Selection, limited
 from fimlsp.datasets.languages.python import PYTHON
+from fimlsp.datasets.methods import Case, checked_stops, complete_stops, stops_of, whole_text
 from fimlsp.models.decoding.middle import Middle, TokenTrace
 from fimlsp.models.loading import FimModel, load_model
 from fimlsp.models.prompts.prompt import build_prompt

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from threading import Event
 
-from fimlsp.datasets.cases.result import METHODS, Attempt, Result
+from fimlsp.datasets.case_result import METHODS, Attempt, Result
 from fimlsp.models.errors import ModelError
 
 HANGS = "SCRIPTED_BENCH_HANGS"

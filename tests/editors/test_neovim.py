@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.models.discovery.servers import PORTS
 from fimlsp.models.gguf_export import export_gguf
+from fimlsp.models.local_models import PORTS
 
 from ..models.llama_cpp import serving
 

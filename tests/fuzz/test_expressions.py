@@ -39,14 +39,14 @@ SAMPLES = {
         "b'\\\\s*(": {"starts": [rb"//", rb"\-\-"]},
     },
     "languages/custom/lexemes.py": {"one": {"one": SimpleNamespace(pattern=NEWLINE)}},
-    "languages/python/compiler/quick_tests.py": {"b'[(,]": {"name": b"name"}},
-    "languages/python/compiler/tokens.py": {
+    "languages/python/compiler/file_check.py": {"b'[(,]": {"name": b"name"}},
+    "languages/python/compiler/expression_parser.py": {
         "b'(?:[^\\\\\\\\%s]": QUOTE,
         "b'(?:[^\\\\\\\\]|": {"quote": b"'''"},
     },
-    "languages/python/missing_names/binding_texts.py": {"b'": {"name": b"name"}},
+    "languages/python/missing_names/at_cursor.py": {"b'": {"name": b"name"}},
     "languages/python/missing_names/likely_texts.py": {"b'": {"word": b"name"}},
-    "languages/python/missing_names/signatures.py": {
+    "languages/python/missing_names/import_table.py": {
         "_DEFINED % re": {"name": b"name"},
         "_CLASS % re": {"name": b"name"},
         "b'^[": {"header": (b"", b"    ")},
@@ -70,7 +70,7 @@ SAMPLES = {
     "lexing/line.py": {"b'%s*(?:[": {"marks": rb";,", "other": rb"[^\r\n;,]"}},
     "lsp_server/workspace_files.py": {"fnmatch": {"name": "*a*?[a-z]*b*"}},
     "models/checkpoints/hub.py": {"f'(": {"quantisation": "Q4_K_M"}},
-    "quotient/states/faults.py": {"b'": {"word": b"name"}},
+    "quotient/states/checked_state.py": {"b'": {"word": b"name"}},
 }
 
 

@@ -16,8 +16,7 @@ from fimlsp.lsp_server.options import OPTIONS, Settings, load_of, resolve, unkno
 from fimlsp.lsp_server.session.workspace_reads import version_of_workspace
 from fimlsp.lsp_server.worker.neighbour_texts import neighbours_of
 from fimlsp.lsp_server.workspace_files import LARGEST_FILE, exclusions, workspace_files
-from fimlsp.models.checkpoints.gguf_header import read_header
-from fimlsp.models.checkpoints.gguf_model import describe_header, token_bytes
+from fimlsp.models.checkpoints.gguf import describe_header, read_header, token_bytes
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
 from fimlsp.processes.bounded import BoundedProcess, Bounds

@@ -13,9 +13,14 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from fimlsp import Engine, Vocabulary, python
 from fimlsp import json as json_language
-from fimlsp.models.bitmasks import allocate_bitmask, apply_bitmask, fill_bitmask
 from fimlsp.models.errors import ModelError
-from fimlsp.models.masked_logits import MaskedLogits, vocabulary_of
+from fimlsp.models.masked_logits import (
+    MaskedLogits,
+    allocate_bitmask,
+    apply_bitmask,
+    fill_bitmask,
+    vocabulary_of,
+)
 
 from .tiny_checkpoints import QWEN, STARCODER, byte_tokenizer, llama, write_checkpoint
 

@@ -8,8 +8,7 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS
 from fimlsp.quotient.engine import Engine
-from fimlsp.testing.case_files import cases
-from fimlsp.testing.checking import COMPLETE, fed, verdict
+from fimlsp.testing.checking import COMPLETE, cases, fed, verdict
 
 from .middle_support import engine
 from .states.test_files import files

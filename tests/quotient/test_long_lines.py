@@ -9,7 +9,7 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.first_state import read_up_to
-from fimlsp.quotient.grammar.earley_sets import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.testing.checking import COMPLETE, verdict
 
 from .middle_support import engine, start_between

@@ -16,7 +16,7 @@ from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import read_grammar
 from fimlsp.quotient.language.contract import Language
 from fimlsp.testing import Judged, endless, first_refusal, grows, lexemes, read_cases, total
-from fimlsp.testing.cuts import balanced_cuts
+from fimlsp.testing.suites import balanced_cuts
 
 PIECES = (b"[", b"]", b"1", b",", b'"a"', b" ", b"{", b"}", b":", b"2")
 WRONG = """

@@ -1,6 +1,6 @@
 /** What the server says of the models on this machine, as entries of a menu. */
 
-/** A model: the fields of `LocalModel` in `models/finding/listing.py`. */
+/** A model: the fields of `LocalModel` in `models/local_models.py`. */
 export interface Model {
   /** What the setting `model` has to be; empty: the bundled one. */
   readonly name: string;

@@ -16,9 +16,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fimlsp.datasets.cuts.source import SourceError
 from fimlsp.datasets.shown.writing.from_empty import Order, place_in, steps_of
 from fimlsp.datasets.shown.writing.places import Cell, Place, Project, Step, Writing, draw_places
+from fimlsp.datasets.sources import SourceError
 
 KINDS = ("cell-word", "cell-open", "cell-end", "cell-start")
 

@@ -19,7 +19,6 @@ from itertools import accumulate
 from pathlib import Path
 from random import Random
 
-from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.languages.python import kinds_and_tokens
 from fimlsp.datasets.languages.replay_language import NoTokensError
 from fimlsp.datasets.shown.cursors import read_files
@@ -33,6 +32,7 @@ from fimlsp.datasets.shown.writing.places import (
     first_line,
     indentation,
 )
+from fimlsp.datasets.sources import SourceFile
 
 KEPT = 0.5
 """The share of an old line that the new line must keep to count as changed."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fimlsp.datasets.reports.pages import table, write_page
+from fimlsp.datasets.pages import table, write_page
 from fimlsp.datasets.shown.report import examples, percent, reasons, times
 from fimlsp.datasets.shown.writing.answers import SORTS, Answer, Summary
 from fimlsp.datasets.shown.writing.faults import FAULTS

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from fimlsp.datasets.runs.plan import Plan
-from fimlsp.datasets.runs.run_folder import RESULTS, SavedRun, read_rows
+from fimlsp.datasets.plan import Plan
+from fimlsp.datasets.run_folder import RESULTS, SavedRun, read_rows
 from fimlsp.datasets.shown.editor import Editor, OpenText, Reply
 from fimlsp.datasets.shown.verdict import with_body
 from fimlsp.datasets.shown.writing.answers import Answer

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from fimlsp.languages.python.compiler import nodes
+from fimlsp.languages.python.compiler.expression_parser import tokens_of_line
 from fimlsp.languages.python.compiler.nodes import Expression, Name, Span
 from fimlsp.languages.python.compiler.scopes import Scope, ScopeKind, Use
-from fimlsp.languages.python.compiler.tokens import tokens_of_line
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.quotient.language.contract import Fault
 

@@ -1,20 +1,29 @@
-"""The names that the code lacks at one cursor, as texts for a model that hardly sees them by itself."""
+"""The names that the code lacks at one cursor, as texts for a model that hardly sees them by itself.
+
+The texts would bind the names: assignments, imports, parameters, targets. Each has the probability that a
+user goes on so. The sum of all is less than one, as a missing name may be bound elsewhere.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import NamedTuple
 
-from fimlsp.languages.python.missing_names.binding_texts import ASSUMED, Origins, statement_texts, texts_at
 from fimlsp.languages.python.missing_names.import_table import (
     PACKAGE,
     ImportTable,
+    Origin,
     origins,
+    statements,
     uses_relative_names,
 )
 from fimlsp.languages.python.missing_names.unbound_names import (
+    RECEIVERS,
     UnboundNames,
     begun_word,
     is_import,
@@ -128,3 +137,182 @@ def _starting_with(begun: bytes, texts: Mapping[bytes, float]) -> Mapping[bytes,
     kept = {text: share for text, share in texts.items() if text.startswith(begun) and text != begun}
     total = sum(kept.values())
     return {text: ASSUMED.bound_here * share / total for text, share in kept.items()}
+
+
+Origins = Mapping[bytes, Counter[Origin]]
+
+
+class Probabilities(NamedTuple):
+    """Probabilities of texts at the cursor. All are assumed; none is counted or fitted.
+
+    They were set by hand while reading cursors in nine packages (`models/bundled/README.md`). There, a name
+    that was cut out is nearly always bound at the cut.
+
+    Attributes:
+        bound_here: a name that is missing after the cursor is bound there, where one may be.
+        bound_in_both_branches: a branch binds next the targets that the branch below it binds.
+        first_use_first: of several missing names, that is bound first which is used first.
+        imported_in_function: a function imports a name that other files import; else it assigns it.
+        capitals_assigned: a missing name in capitals is assigned above all definitions; else it is imported.
+        defined_at_top_level: a name that the top level lacks is defined there in the form of its use.
+        assigned_at_top_level: such a name is assigned there, though its use shows a function or class.
+        unused_next: a name that is used after the cursor is one of those that nothing uses yet.
+        unused_import_next: the same for names that the file imports and uses nowhere; others may use them.
+        begun_unused: a word begun at the cursor becomes one of the unused names that start so.
+    """
+
+    bound_here: float = 0.9
+    bound_in_both_branches: float = 0.6
+    first_use_first: float = 0.7
+    imported_in_function: float = 0.5
+    capitals_assigned: float = 0.7
+    defined_at_top_level: float = 0.6
+    assigned_at_top_level: float = 0.2
+    unused_next: float = 0.25
+    unused_import_next: float = 0.3
+    begun_unused: float = 0.5
+
+
+ASSUMED = Probabilities()
+
+
+class _InitialValue(NamedTuple):
+    """The value from which a name is built up, if *use* matches after its first use.
+
+    The *probability* that the assignment has this value is assumed, as those above.
+    """
+
+    use: re.Pattern[bytes]
+    value: bytes
+    probability: float
+
+
+_INITIAL_VALUES = (
+    _InitialValue(re.compile(rb"\.(?:append|extend|insert)\("), b"[]", 0.7),
+    _InitialValue(re.compile(rb"\.add\("), b"set()", 0.7),
+    _InitialValue(re.compile(rb"\[[^\]\n]*\]\s*=(?!=)"), b"{}", 0.5),
+    _InitialValue(re.compile(rb"\s*\+=\s*1\b"), b"0", 0.85),
+)
+_STANDARD_MODULES = frozenset(name.encode() for name in sys.stdlib_module_names)
+_DEFINES = re.compile(rb"^(?:async[ \t]+def|def|class)\b", re.MULTILINE)
+
+
+def texts_at(
+    state: CodeState, unbound: UnboundNames, origins: Origins, left: bytes, right: bytes
+) -> Mapping[bytes, float]:
+    """The texts that bind the missing names of *unbound* at *state*, which is between words.
+
+    *origins* has those that can be imported, *left* and *right* are the text around the cursor.
+    """
+    if state.role is NameRole.START:
+        return statement_texts(unbound, origins, left, right)
+    if state.role is NameRole.IMPORTED:
+        elsewhere = {name for name in origins if all(each.module != state.module for each in origins[name])}
+        return _listed(sorted(set(unbound.missing) - elsewhere))
+    if state.brackets and state.brackets[-1].binds and not state.last.startswith(b"*"):
+        return _listed(_parameters(unbound.missing, right))
+    return _one_of(unbound.missing, b"%b")
+
+
+def statement_texts(
+    unbound: UnboundNames, origins: Origins, left: bytes, right: bytes
+) -> Mapping[bytes, float]:
+    """The statements that bind the missing names; those in *origins* can be imported.
+
+    *left* and *right* are the text around the cursor. A module imports nothing below its first definition.
+    """
+    if not unbound.missing:
+        return {unbound.branch_targets + b" =": ASSUMED.bound_in_both_branches}
+    in_module, is_below = unbound.scope == "module", _DEFINES.search(left) is not None
+    may_import = (0.0 if is_below else 1.0) if in_module else ASSUMED.imported_in_function
+    imported = may_import * len(origins) / len(unbound.missing)
+    imports = statements(origins) if imported else []
+    texts = {text + b"\n": ASSUMED.bound_here * imported * share for text, share in imports}
+    others = [name for name in unbound.missing if name not in origins]
+    if not in_module:
+        bound = _assignments(_one_of(others or unbound.missing, b"%b"), right)
+    elif is_below:
+        bound = _definitions(others[0], right) if others else {}
+    else:
+        bound = _modules(others, right) or _capitals(others)
+    return texts | {text: (1 - imported) * share for text, share in bound.items()}
+
+
+def _one_of(names: Sequence[bytes], form: bytes) -> Mapping[bytes, float]:
+    """*form* with each of *names*, most likely the one that is used first."""
+    if len(names) < 2:
+        return {form % name: ASSUMED.bound_here for name in names}
+    first, *others = names
+    share = ASSUMED.bound_here * (1 - ASSUMED.first_use_first) / len(others)
+    return {
+        form % first: ASSUMED.bound_here * ASSUMED.first_use_first,
+        **{form % name: share for name in others},
+    }
+
+
+def _assignments(names: Mapping[bytes, float], right: bytes) -> Mapping[bytes, float]:
+    """Assignments to *names*, with a value if their first use in *right* shows one, and without."""
+    texts = dict[bytes, float]()
+    for name, share in names.items():
+        value, probability = _initial_value(name, right)
+        texts[b"%b =" % name] = share * (1 - probability)
+        if value:
+            texts[b"%b = %b\n" % (name, value)] = share * probability
+    return texts
+
+
+def _initial_value(name: bytes, right: bytes) -> tuple[bytes, float]:
+    """The value from which *name* is built up in *right*, and its probability; empty if it is not."""
+    use = re.search(rb"(?<![\w.])%b(?=\W)" % re.escape(name), right)
+    if use is not None:
+        for initial in _INITIAL_VALUES:
+            if initial.use.match(right, use.end()):
+                return initial.value, initial.probability
+    return b"", 0.0
+
+
+def _listed(names: Sequence[bytes]) -> Mapping[bytes, float]:
+    """All *names* with commas, or only one of them; of parameters, only the object of a method."""
+    if len(names) < 2:
+        return dict.fromkeys(names, ASSUMED.bound_here)
+    half = ASSUMED.bound_here / 2
+    if names[0] in RECEIVERS:
+        return {b", ".join(names): half, names[0]: half}
+    return {b", ".join(names): half, **{name: half / len(names) for name in names}}
+
+
+def _parameters(names: Sequence[bytes], right: bytes) -> list[bytes]:
+    """*names* as parameters: the object of a method first, those that *right* uses with stars last."""
+    stars = {name: _stars(name, right) for name in names}
+    return sorted(
+        (stars[name] + name for name in names), key=lambda name: (name not in RECEIVERS, name.count(b"*"))
+    )
+
+
+def _stars(name: bytes, right: bytes) -> bytes:
+    """The stars that the parameter *name* has in *right*, if it has the usual name of one with stars."""
+    if name not in (b"args", b"kwargs"):
+        return b""
+    use = re.search(rb"[^\w\s)\]]\s*(\*{1,2})%b\b" % name, right)
+    return use[1] if use else b""
+
+
+def _definitions(name: bytes, right: bytes) -> Mapping[bytes, float]:
+    """The definitions of *name* at the top level, by how *right* uses it."""
+    defined, assigned = ASSUMED.defined_at_top_level, ASSUMED.assigned_at_top_level
+    is_called = re.search(rb"(?<![\w.])%b\(" % re.escape(name), right) is not None
+    assignment = b"%b =" % name
+    if name[:1].isupper() and not name.isupper():
+        return {b"class %b" % name: defined, assignment: assigned}
+    return {b"def %b(" % name: defined, assignment: assigned} if is_called else {assignment: defined}
+
+
+def _modules(names: Sequence[bytes], right: bytes) -> Mapping[bytes, float]:
+    """Imports of those of *names* that are modules of the standard library, and used as such."""
+    standard = (name for name in names if name in _STANDARD_MODULES)
+    return _one_of([name for name in standard if re.search(rb"(?<![\w.])%b\.\w" % name, right)], b"import %b")
+
+
+def _capitals(names: Sequence[bytes]) -> Mapping[bytes, float]:
+    """An assignment to the first of *names*, if that is in capitals."""
+    return {b"%b =" % name: ASSUMED.capitals_assigned for name in names[:1] if name.isupper()}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
-from fimlsp.languages.slua.incremental.environment import Inhabitants
 from fimlsp.languages.slua.incremental.goals import (
     CONCATENATION,
     OPERATORS,
@@ -29,6 +28,7 @@ from fimlsp.languages.slua.incremental.goals import (
     target_for,
 )
 from fimlsp.languages.slua.incremental.machine import (
+    Inhabitants,
     LeaveFunction,
     LeaveScope,
     Machine,

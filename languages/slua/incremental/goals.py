@@ -8,11 +8,10 @@ from enum import Enum, auto
 from functools import lru_cache, partial
 from heapq import heappop, heappush
 
-from fimlsp.languages.slua.incremental.environment import Environment, Inhabitants
-from fimlsp.languages.slua.incremental.machine import Value
+from fimlsp.languages.slua.incremental.machine import Environment, Inhabitants, Value
 from fimlsp.languages.slua.scopes import Variable
 from fimlsp.languages.slua.types import BOOLEAN, NUMBER, STRING, VOID, Field, Function, Table, Type
-from fimlsp.languages.typed.operators import Operator, Operators
+from fimlsp.languages.typed.lexicon import Operator, Operators
 
 OR, AND, COMPARISON, CONCATENATION, SUM, PRODUCT, UNARY, POWER = range(1, 9)
 ARITHMETIC = frozenset("+-*/%^")

@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import PathTail, WholeExpression
 from fimlsp.languages.slua.incremental.goals import Condition, StatementGoal, leads_to, target_for
-from fimlsp.languages.slua.incremental.machine import LeaveScope, Machine, Outline, Sign, Step, Task, Value
+from fimlsp.languages.slua.incremental.machine import (
+    Environment,
+    LeaveScope,
+    Machine,
+    Outline,
+    Sign,
+    Step,
+    Task,
+    Value,
+)
 from fimlsp.languages.slua.incremental.type_expressions import TableName, WrittenType
 from fimlsp.languages.slua.interface import Interface, UnknownRootError
 from fimlsp.languages.slua.lexemes import ExpectedTokens

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
 
-from fimlsp.languages.slua.incremental.environment import Environment
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Sign, Task
+from fimlsp.languages.slua.incremental.machine import Environment, Machine, Outline, Sign, Task
 from fimlsp.languages.slua.interface import filled
 from fimlsp.languages.slua.lexemes import ExpectedTokens
 from fimlsp.languages.slua.types import (

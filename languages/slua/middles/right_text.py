@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, FieldName, Operand, PathTail
-from fimlsp.languages.slua.incremental.machine import Machine, Outline, Stack
+from fimlsp.languages.slua.incremental.machine import Environment, Machine, Outline, Stack
 from fimlsp.languages.slua.incremental.statements import Block, ScriptState
 from fimlsp.languages.slua.incremental.type_expressions import ParameterTypes, ResultType, WrittenType
 from fimlsp.languages.slua.lexemes import LEXEME, SIGNS, is_name, needs_space

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, product
 
-from fimlsp.languages.slua.incremental.environment import Environment
 from fimlsp.languages.slua.incremental.expressions import Entries, EntryName, FieldName, Operand
 from fimlsp.languages.slua.incremental.goals import ARITHMETIC, ORDERS, Condition, ValueGoal
-from fimlsp.languages.slua.incremental.machine import Machine
+from fimlsp.languages.slua.incremental.machine import Environment, Machine
 from fimlsp.languages.slua.incremental.statements import Block
 from fimlsp.languages.slua.incremental.type_expressions import FieldDeclarations
 from fimlsp.languages.slua.lexemes import is_name

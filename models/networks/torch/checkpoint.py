@@ -20,13 +20,11 @@ from transformers.cache_utils import Cache
 
 from fimlsp.models.checkpoints.checkpoint_files import CheckpointFiles
 from fimlsp.models.errors import OutOfMemoryError, is_out_of_memory
-from fimlsp.models.networks.candidates import CANDIDATES, best_candidates, n_known
-from fimlsp.models.networks.torch.captured_step import captured_step
+from fimlsp.models.networks.torch.decoding_step import captured_step, recorded_step
 from fimlsp.models.networks.torch.kv_cache import KVCache, copied_cache
 from fimlsp.models.networks.torch.placement import Placement
-from fimlsp.models.networks.torch.recorded_step import recorded_step
 from fimlsp.models.networks.torch.weights import OnProgress, read_weights
-from fimlsp.models.protocols import Candidates
+from fimlsp.models.protocols import CANDIDATES, Candidates, best_candidates, n_known
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 
 PADDING = 0

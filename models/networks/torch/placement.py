@@ -43,7 +43,7 @@ class Placement:
 
     @property
     def is_int8(self) -> bool:
-        """True if `fimlsp.models.networks.torch.int8` quantises; otherwise bitsandbytes does."""
+        """True if `fimlsp.models.networks.torch.weights` quantises; otherwise bitsandbytes does."""
         return self.bits == 8 and self.device == "cpu"
 
 

@@ -16,16 +16,14 @@ from sglang.srt.constrained.base_grammar_backend import (
 )
 from sglang.srt.server_args import add_grammar_backend_choices
 
-from fimlsp.backends.constraints import Constraints
-from fimlsp.backends.matcher import Matcher
+from fimlsp.backends.constraints import Constraints, Matcher
 from fimlsp.languages.between import Kind
-from fimlsp.models.bitmasks import allocate_bitmask, apply_bitmask
-from fimlsp.models.masked_logits import vocabulary_of
+from fimlsp.models.masked_logits import allocate_bitmask, apply_bitmask, vocabulary_of
 
 if TYPE_CHECKING:
     from sglang.srt.server_args import ServerArgs
 
-    from fimlsp.models.bitmasks import Tensor
+    from fimlsp.models.masked_logits import Tensor
 
 NAME = "fimlsp"
 _ANY_JSON_KEY = "$$ANY$$"

@@ -14,18 +14,16 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
-from fimlsp.backends.constraints import Constraints
-from fimlsp.backends.matcher import Matcher
+from fimlsp.backends.constraints import Constraints, Matcher
 from fimlsp.languages.between import Kind
-from fimlsp.models.bitmasks import allocate_bitmask
-from fimlsp.models.masked_logits import vocabulary_of
+from fimlsp.models.masked_logits import allocate_bitmask, vocabulary_of
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
     from vllm.tokenizers import TokenizerLike
     from vllm.v1.structured_output import StructuredOutputManager
 
-    from fimlsp.models.bitmasks import Tensor
+    from fimlsp.models.masked_logits import Tensor
 
 _KINDS: dict[StructuredOutputOptions, Kind] = {
     StructuredOutputOptions.JSON: "json",

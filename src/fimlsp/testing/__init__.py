@@ -5,11 +5,22 @@ their mutants, completions, two unrelated sides. `command` runs as many cases as
 """
 
 from fimlsp.quotient.verification import Refusal, first_refusal
-from fimlsp.testing.case_files import Case, cases, read_cases
-from fimlsp.testing.checking import COMPLETE, DEAD, VIABLE, Fault, Judged, Tally, fed, total, verdict
-from fimlsp.testing.command import command
+from fimlsp.testing.checking import (
+    COMPLETE,
+    DEAD,
+    VIABLE,
+    Case,
+    Fault,
+    Judged,
+    Tally,
+    cases,
+    fed,
+    read_cases,
+    total,
+    verdict,
+)
 from fimlsp.testing.edited import grows, type_a_line
-from fimlsp.testing.programs import endless, lexemes
+from fimlsp.testing.suites import command, endless, lexemes
 
 __all__ = [
     "COMPLETE",

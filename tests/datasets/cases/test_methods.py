@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fimlsp.datasets.cases.bench import Bench, BenchSettings, SharedSteps
-from fimlsp.datasets.cases.methods import (
+from fimlsp.datasets.bench import Bench, BenchSettings, SharedSteps
+from fimlsp.datasets.languages.python import PYTHON
+from fimlsp.datasets.methods import (
     Case,
     checked_stops,
     decode,
@@ -17,7 +18,6 @@ from fimlsp.datasets.cases.methods import (
     stops_of,
     whole_text,
 )
-from fimlsp.datasets.languages.python import PYTHON
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.quotient.engine import Engine
 
@@ -249,7 +249,7 @@ def test_an_error_in_a_case_is_its_result(monkeypatch):
     def fail(*_arguments, **_more):
         raise RuntimeError("broken\nindeed")
 
-    monkeypatch.setattr("fimlsp.datasets.cases.methods.decode", fail)
+    monkeypatch.setattr("fimlsp.datasets.methods.decode", fail)
     result = run("f(<|a|>)\n", {})
     assert result.crash.startswith("RuntimeError: broken (test_methods.py:")
     assert result.attempts == {}

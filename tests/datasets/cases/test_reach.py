@@ -2,8 +2,8 @@
 
 import pytest
 
-from fimlsp.datasets.cases.bench import Bench, BenchSettings
-from fimlsp.datasets.cuts.selection import FileCases, Selection, limited
+from fimlsp.datasets.bench import Bench, BenchSettings
+from fimlsp.datasets.cuts import FileCases, Selection, limited
 
 from ...models.tiny_checkpoints import FIMLSP, byte_tokenizer, llama, write_checkpoint
 

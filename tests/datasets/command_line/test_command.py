@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from fimlsp.datasets.cases.result import Attempt
+from fimlsp.datasets.case_result import Attempt
 from fimlsp.datasets.command_line.case_commands import CasePrinter
 from fimlsp.datasets.command_line.command import replay
 from fimlsp.datasets.command_line.options import KINDS, LANGUAGES
-from fimlsp.datasets.cuts.strategies import STRATEGIES
+from fimlsp.datasets.cuts import STRATEGIES
 from fimlsp.datasets.languages import LANGUAGES as KNOWN
 from fimlsp.extras import MODULES
 

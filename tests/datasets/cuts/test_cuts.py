@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fimlsp.datasets.cuts.selection import CutRecord, make_cuts
-from fimlsp.datasets.cuts.source_file import Excluded, SourceFile
-from fimlsp.datasets.cuts.strategies import STRATEGIES, Cut, boundary, paper_boundary, randspan
-from fimlsp.datasets.languages.json import JSON
+from fimlsp.datasets.cuts import STRATEGIES, Cut, CutRecord, boundary, make_cuts, paper_boundary, randspan
+from fimlsp.datasets.languages.json_and_toml import JSON
 from fimlsp.datasets.languages.python import (
     PYTHON,
     bodies_of,
@@ -18,6 +16,7 @@ from fimlsp.datasets.languages.python import (
     statements_of,
     suites_of,
 )
+from fimlsp.datasets.sources import Excluded, SourceFile
 
 NESTED = "a\nif b:\n    c\n    for d in e:\n        f\n    g  # h\ni\n"
 FILES = {

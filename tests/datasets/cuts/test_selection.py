@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from fimlsp.datasets.cuts.selection import FileCases, Selection, Shard, limited, read_cases
-from fimlsp.datasets.cuts.source_file import Excluded, Filters
+from fimlsp.datasets.cuts import FileCases, Selection, Shard, limited, read_cases
+from fimlsp.datasets.sources import Excluded, Filters
 
 TEXTS = {
     "a.py": "def f():\n    return 1\n",

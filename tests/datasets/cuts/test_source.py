@@ -7,10 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from fimlsp.datasets.cuts.source import Source, SourceError
-from fimlsp.datasets.cuts.source_file import Excluded, Filters, SourceEntry, SourceFile
-from fimlsp.datasets.languages.json import JSON
+from fimlsp.datasets.languages.json_and_toml import JSON
 from fimlsp.datasets.languages.python import PYTHON
+from fimlsp.datasets.sources import Excluded, Filters, Source, SourceEntry, SourceError, SourceFile
 
 TEXTS = ["a = 1\n", "b = 'é'\r\n", ""]
 ROWS = [{"content": text, "lang": "Python", "size": n} for n, text in enumerate(TEXTS)]

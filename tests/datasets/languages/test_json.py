@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.datasets.languages.json import (
+from fimlsp.datasets.languages.json_and_toml import (
     JSON,
     JSON_PLACES,
-    statements_of,
-    syntax_error,
-    tokens_of,
+    json_error,
+    json_statements,
+    json_tokens,
 )
 
 VALID = [
@@ -38,18 +38,18 @@ REFUSED = [
 
 @pytest.mark.parametrize("text", VALID, ids=lambda text: repr(text[:20]))
 def test_valid(text):
-    assert syntax_error(text) is None
+    assert json_error(text) is None
     assert JSON.compile_error(text) is None
 
 
 @pytest.mark.parametrize("text", INVALID, ids=lambda text: repr(text[:20]))
 def test_invalid(text):
-    assert syntax_error(text) == INVALID[text]
+    assert json_error(text) == INVALID[text]
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=repr)
 def test_refused(text):
-    assert syntax_error(text)
+    assert json_error(text)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ VALUES = st.recursive(
 
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
 def test_whatever_is_written_without_nan_is_valid(value, indent, ascii_only):
-    assert syntax_error(json.dumps(value, indent=indent, ensure_ascii=ascii_only)) is None
+    assert json_error(json.dumps(value, indent=indent, ensure_ascii=ascii_only)) is None
 
 
 NESTED = '{"a": [1, {"b": null}, -2.5e3], "c,]": {}, "d": "\\"}\\\\"}'
@@ -79,7 +79,7 @@ def texts(text, spans):
 
 
 def test_tokens():
-    assert texts(NESTED, tokens_of(NESTED)) == [
+    assert texts(NESTED, json_tokens(NESTED)) == [
         "{", '"a"', ":", "[", "1", ",", "{", '"b"', ":", "null", "}", ",", "-2.5e3", "]", ",",
         '"c,]"', ":", "{", "}", ",", '"d"', ":", '"\\"}\\\\"', "}",
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def test_a_suite_is_an_object_or_array_and_its_stretches_lie_between_nested_ones
 )  # fmt: skip
 def test_bodies_and_members(text, bodies, statements):
     assert texts(text, JSON_PLACES.bodies_of(text)) == bodies
-    assert texts(text, statements_of(text)) == statements
+    assert texts(text, json_statements(text)) == statements
 
 
 def count(value):
@@ -128,9 +128,9 @@ def count(value):
 @given(VALUES)
 def test_nothing_is_left_out(value):
     text = json.dumps(value, indent=1, ensure_ascii=False)
-    assert "".join(texts(text, tokens_of(text))) == json.dumps(
+    assert "".join(texts(text, json_tokens(text))) == json.dumps(
         value, ensure_ascii=False, separators=(",", ":")
     )
     in_suites = [token for suite in JSON_PLACES.suites_of(text) for stretch in suite for token in stretch]
-    assert sorted(in_suites) == tokens_of(text)
-    assert (len(JSON_PLACES.bodies_of(text)), len(statements_of(text))) == count(value)
+    assert sorted(in_suites) == json_tokens(text)
+    assert (len(JSON_PLACES.bodies_of(text)), len(json_statements(text))) == count(value)

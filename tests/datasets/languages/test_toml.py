@@ -2,9 +2,9 @@
 
 import pytest
 
-from fimlsp.datasets.languages import toml
+from fimlsp.datasets.languages import json_and_toml
+from fimlsp.datasets.languages.json_and_toml import TOML, toml_tokens
 from fimlsp.datasets.languages.replay_language import MissingParserError
-from fimlsp.datasets.languages.toml import TOML, tokens_of
 
 ERRORS = [
     ("a = 1\n", None),
@@ -20,7 +20,7 @@ def test_errors(text, error):
 
 
 def test_another_version_of_the_parser_is_refused(monkeypatch):
-    monkeypatch.setattr(toml, "package_version", lambda _: "2.5.0")
+    monkeypatch.setattr(json_and_toml, "package_version", lambda _: "2.5.0")
     with pytest.raises(MissingParserError, match=r"pip install tomli==2\.2\.1"):
         TOML.syntax_error("")
 
@@ -34,7 +34,7 @@ TOKENS = [
 
 @pytest.mark.parametrize(("text", "first"), TOKENS)
 def test_tokens(text, first):
-    assert [text[slice(*span)] for span in tokens_of(text)][: len(first)] == first
+    assert [text[slice(*span)] for span in toml_tokens(text)][: len(first)] == first
 
 
 def test_lines_and_brackets_are_places():

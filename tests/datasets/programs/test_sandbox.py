@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from fimlsp.datasets.programs import sandbox
-from fimlsp.datasets.programs.plain_values import NotPlainError, dump, load
+from fimlsp.datasets.programs.contained import NotPlainError, dump, load
 from fimlsp.datasets.programs.sandbox import (
     Limits,
     NotContainedError,

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from fimlsp.datasets.cases.result import BETWEEN_TOKENS, METHODS, Attempt, Result
-from fimlsp.datasets.cuts.source_file import Excluded
-from fimlsp.datasets.reports import paper, tables
-from fimlsp.datasets.reports.pages import Distribution, fenced, number, share, size_class, table
-from fimlsp.datasets.reports.report import write_report
-from fimlsp.datasets.runs.plan import About, ReplayPlan
-from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets import case_tables
+from fimlsp.datasets.case_report import write_report
+from fimlsp.datasets.case_result import BETWEEN_TOKENS, METHODS, Attempt, Result
+from fimlsp.datasets.pages import Distribution, fenced, number, share, size_class, table
+from fimlsp.datasets.plan import About, ReplayPlan
+from fimlsp.datasets.run_folder import RunFolder
+from fimlsp.datasets.sources import Excluded
 
 PLAN = ReplayPlan(
     sources=("stdlib",), files="0::1", cuts=("boundary",), per_file=10, seed=0, shard="1/1", bytes_max=10,
@@ -87,7 +87,7 @@ def test_results_come_back_as_they_were(run):
 
 
 def test_success_stands_beside_the_paper():
-    lines = tables.success(tables.of_kind(RESULTS, "boundary"), "boundary", "python")
+    lines = case_tables.success(case_tables.of_kind(RESULTS, "boundary"), "boundary", "python")
     ours = row(lines, "this run")
     assert ours[1:] == [
         "2", "4", "1 = 25.00 %", "2 = 50.00 %", "2 = 50.00 %", "0 = 0.00 %", "2 = 50.00 %", "0 = 0.00 %",
@@ -96,23 +96,25 @@ def test_success_stands_beside_the_paper():
     assert row(lines, "the paper, Table I, STACK-BOUNDARY")[1:5] == [
         "9,539", "95,390", "65,353 = 68.51 %", "90,280 = 94.64 %",
     ]  # fmt: skip
-    assert len(tables.success(RESULTS, "user", "python")) == len(lines) - 1
-    assert len(tables.success(RESULTS, "boundary", "json")) == len(lines) - 1
+    assert len(case_tables.success(RESULTS, "user", "python")) == len(lines) - 1
+    assert len(case_tables.success(RESULTS, "boundary", "json")) == len(lines) - 1
 
 
 def test_the_cells_of_the_tables_stand_beside_the_paper():
-    boundary = tables.of_kind(RESULTS, "boundary")
-    lines = tables.paper_cells(boundary, "boundary", "python")
+    boundary = case_tables.of_kind(RESULTS, "boundary")
+    lines = case_tables.paper_cells(boundary, "boundary", "python")
     assert row(lines, "the unconstrained output")[1:] == ["1", "0", "65,342", "11"]
     assert row(lines, "only a beginning of it")[1:] == ["1", "0", "24,833", "94"]
     assert row(lines, "neither")[1:] == ["0", "1", "490", "4,620"]
-    assert row(tables.paper_cells(RESULTS, "user", "python"), "neither")[1:] == ["0", "1"]
-    lines = tables.failures(boundary, "boundary", "python")
+    assert row(case_tables.paper_cells(RESULTS, "user", "python"), "neither")[1:] == ["0", "1"]
+    lines = case_tables.failures(boundary, "boundary", "python")
     assert row(lines, "this run")[1:] == ["0", "1"]
     assert row(lines, "the paper")[1:] == ["29", "4,696"]
 
 
-@pytest.mark.parametrize("stated", [paper.BOUNDARY, paper.RANDSPAN], ids=lambda stated: stated.title)
+@pytest.mark.parametrize(
+    "stated", [case_tables.BOUNDARY, case_tables.RANDSPAN], ids=lambda stated: stated.title
+)
 def test_the_cells_of_the_paper_add_up(stated):
     assert sum(stated.constrained) + sum(stated.without) == stated.cases
     assert sum(stated.constrained) == stated.successes["constrained"]
@@ -127,7 +129,7 @@ def test_what_parses_and_does_not_compile_is_counted():
         "steered": Attempt(ok=True, text="return", compile_error=outside),
         "constrained": Attempt(ok=False, text=None, cause="ran out of tokens"),
     }
-    lines = tables.compiling(
+    lines = case_tables.compiling(
         [
             replace(RESULTS[0], attempts=bad),
             replace(RESULTS[0], attempts=bad),
@@ -142,22 +144,22 @@ def test_what_parses_and_does_not_compile_is_counted():
 
 
 def test_pairs_are_counted():
-    lines = tables.pairwise([one for one in RESULTS if one.attempts])
+    lines = case_tables.pairwise([one for one in RESULTS if one.attempts])
     assert row(lines, "**constrained with steering**")[1:] == ["2", "1", "2", "4", "1", "4", "–"]
     assert row(lines, "**checked unconstrained, longest**")[1:] == ["1", "–", "1", "3", "0", "3", "0"]
 
 
 def test_likeness_tells_one_line_from_several():
-    lines = tables.likeness(RESULTS)
+    lines = case_tables.likeness(RESULTS)
     assert lines[2] == "| one line | unconstrained | 3 | 1 = 33.33 % | 0.000 | 0.500 |"
     assert lines[9].startswith("| several lines | unconstrained | 1 | 0 = 0.00 % |")
 
 
 def test_times_stand_beside_the_paper():
-    lines = tables.ratio(RESULTS)
+    lines = case_tables.ratio(RESULTS)
     assert row(lines, "set-up, first cut of a file")[1:] == ["836", "100", "8"]
     assert row(lines, "per token")[1:] == ["4.50", "0.200", "22"]
-    small = row(tables.by_size(RESULTS), "below 2,048")
+    small = row(case_tables.by_size(RESULTS), "below 2,048")
     assert small[1:3] == ["3", "33.3 %"]
     assert small[-4:-1] == ["100", "10.0", "1.10"]
 

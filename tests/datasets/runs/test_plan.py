@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.datasets.cases.bench import BenchSettings
-from fimlsp.datasets.cuts.selection import Selection
-from fimlsp.datasets.runs.plan import ReplayPlan, model_digest
-from fimlsp.datasets.runs.run_folder import RunFolder
+from fimlsp.datasets.bench import BenchSettings
+from fimlsp.datasets.cuts import Selection
+from fimlsp.datasets.plan import ReplayPlan, model_digest
+from fimlsp.datasets.run_folder import RunFolder
 from fimlsp.models.loading import BUNDLED
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.datasets.cuts.selection import FileCases, Selection
-from fimlsp.datasets.runs import workers
-from fimlsp.datasets.runs.plan import About, Plan
-from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
-from fimlsp.datasets.runs.workers import PoolError, Workers, run
+from fimlsp.datasets import workers
+from fimlsp.datasets.cuts import FileCases, Selection
+from fimlsp.datasets.plan import About, Plan
+from fimlsp.datasets.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.workers import PoolError, Workers, run
 
 from ..scripted_bench import HANGS
 

@@ -7,9 +7,18 @@ import pytest
 from click.testing import CliRunner
 
 from fimlsp.datasets.command_line.command import replay
-from fimlsp.datasets.scripts.faults import KINDS, OTHER, kind_of
-from fimlsp.datasets.scripts.run import Attempt, Written, read_run
-from fimlsp.datasets.scripts.tasks import TasksError, read_given, read_tasks, unfenced
+from fimlsp.datasets.scripts import (
+    KINDS,
+    OTHER,
+    Attempt,
+    TasksError,
+    Written,
+    kind_of,
+    read_given,
+    read_run,
+    read_tasks,
+    unfenced,
+)
 from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.interface import read_interface
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from fimlsp.datasets.cuts.source_file import SourceFile
 from fimlsp.datasets.shown.cursors import KINDS, EditedFile, draw_cursor, draw_cursors, read_files
+from fimlsp.datasets.sources import SourceFile
 
 SOURCE = '''\
 import os  # the system

@@ -3,7 +3,7 @@
 import pytest
 
 from fimlsp.datasets.shown.measures import is_exact, leaves_block, repeats, saved, undefined_names
-from fimlsp.models.agreement import agreeing, begins_right, is_wholly_right
+from fimlsp.models.learnt import agreeing, begins_right, is_wholly_right
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.datasets.cuts.source_file import SourceFile
-from fimlsp.datasets.runs.plan import About
-from fimlsp.datasets.runs.run_folder import RESULTS, RunFolder, RunFolderError
+from fimlsp.datasets.plan import About
+from fimlsp.datasets.run_folder import RESULTS, RunFolder, RunFolderError
 from fimlsp.datasets.shown.cursors import DrawnCursor, EditedFile
 from fimlsp.datasets.shown.editor import Reply
 from fimlsp.datasets.shown.report import write_report
 from fimlsp.datasets.shown.run import ShownPlan, ask_all, read_run
 from fimlsp.datasets.shown.verdict import Summary, Verdict, by_kind
+from fimlsp.datasets.sources import SourceFile
 
 WHOLE = "def area(width):\n    size = width\n    return size\n"
 FILE = EditedFile(SourceFile.of("a.py", WHOLE), Path("/nowhere/a.py"))

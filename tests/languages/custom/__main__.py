@@ -1,6 +1,6 @@
 """Holds random grammars against Lark: `python -m tests.languages.custom --cases 100000`."""
 
-from fimlsp.testing.command import command
+from fimlsp.testing.suites import command
 
 from .suites import endless
 

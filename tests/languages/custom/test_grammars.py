@@ -12,7 +12,7 @@ from lark.exceptions import LarkError
 from fimlsp.datasets.languages.own_grammar import syntax_error
 from fimlsp.languages.custom import LarkLanguage, load_grammar
 from fimlsp.quotient.engine import Engine
-from fimlsp.testing.case_files import Case, cases
+from fimlsp.testing.checking import Case, cases
 
 HERE = Path(__file__).parent
 CASES = sorted((HERE / "cases").glob("*.txt"))

@@ -3,7 +3,7 @@
 `--whole 10` with the folder `src` of a Go toolchain reads each file of its standard library, at ten cuts too.
 """
 
-from fimlsp.testing.command import command
+from fimlsp.testing.suites import command
 
 from .suites import GO, SUITES
 

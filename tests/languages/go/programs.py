@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from fimlsp.languages.go import go
-from fimlsp.testing.programs import lexemes
+from fimlsp.testing.suites import lexemes
 
 WORDS = {
     "NAME": (b"a", b"b", b"T", b"P", b"x1", b"_", b"\xc3\xa9", b"gopher"),

@@ -6,7 +6,7 @@ import itertools
 
 from fimlsp.languages.go import go
 from fimlsp.testing.checking import Judged
-from fimlsp.testing.programs import endless
+from fimlsp.testing.suites import endless
 
 from .judge import is_go
 from .programs import program

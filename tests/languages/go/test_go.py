@@ -7,8 +7,7 @@ import pytest
 
 from fimlsp.languages.go import START, go
 from fimlsp.quotient.language.tables import ends, tables_of
-from fimlsp.testing.case_files import cases
-from fimlsp.testing.checking import total, verdict
+from fimlsp.testing.checking import cases, total, verdict
 from fimlsp.testing.edited import type_a_line
 
 from .judge import is_go

@@ -1,6 +1,6 @@
 """Holds the engine against a strict JSON decoder: `python -m tests.languages.json --cases 100000`."""
 
-from fimlsp.testing.command import command
+from fimlsp.testing.suites import command
 
 from .suites import endless
 

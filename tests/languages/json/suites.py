@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fimlsp.languages.json import json
 from fimlsp.testing.checking import Judged, Tally, fed
-from fimlsp.testing.cuts import broken_cuts, cut_text, staying_cuts
+from fimlsp.testing.suites import broken_cuts, cut_text, staying_cuts
 
 from . import realistic
 from .judge import is_json

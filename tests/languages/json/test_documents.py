@@ -6,7 +6,7 @@ import pytest
 
 from fimlsp.quotient.engine import Document
 from fimlsp.testing.checking import fed, verdict
-from fimlsp.testing.cuts import cuts, mutated
+from fimlsp.testing.suites import cuts, mutated
 
 from . import realistic
 from .suites import JSON, PIECES

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.testing.case_files import Case, cases
-from fimlsp.testing.checking import fed, verdict
+from fimlsp.testing.checking import Case, cases, fed, verdict
 
 from .suites import JSON
 

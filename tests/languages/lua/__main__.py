@@ -3,7 +3,7 @@
 `--whole 10` reads each file of FOLDER that `load` takes, at ten cuts too.
 """
 
-from fimlsp.testing.command import command
+from fimlsp.testing.suites import command
 
 from .suites import LUA, SUITES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from fimlsp.languages.lua import lua
-from fimlsp.testing.programs import lexemes
+from fimlsp.testing.suites import lexemes
 
 WORDS = {
     "NAME": (b"a", b"b", b"print", b"self", b"_x1", b"consts"),

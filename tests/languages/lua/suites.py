@@ -6,7 +6,7 @@ import itertools
 
 from fimlsp.languages.lua import lua
 from fimlsp.testing.checking import Judged
-from fimlsp.testing.programs import endless
+from fimlsp.testing.suites import endless
 
 from .judge import is_lua
 from .programs import program

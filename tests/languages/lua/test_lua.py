@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("lupa", reason="Lua's judge: pip install lupa")
 
 from fimlsp.quotient.verification import verify_case
-from fimlsp.testing.case_files import cases
-from fimlsp.testing.checking import total, verdict
+from fimlsp.testing.checking import cases, total, verdict
 from fimlsp.testing.edited import type_a_line
 
 from .judge import is_lua

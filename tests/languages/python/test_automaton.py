@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from fimlsp.languages.python.lexical_spec import python_dfa
 from fimlsp.languages.python.mode_stack import F_STRING_STYLES
-from fimlsp.languages.python.terminals import python_dfa
 from fimlsp.lexing.automata.paths import ShortestWords
 
 DFA = python_dfa()

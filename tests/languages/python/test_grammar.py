@@ -11,8 +11,8 @@ import pytest
 
 from fimlsp.languages.python import python
 from fimlsp.languages.python.grammar import python_grammar
+from fimlsp.languages.python.lexical_spec import python_terminals
 from fimlsp.languages.python.mode_stack import STRING_STARTS
-from fimlsp.languages.python.terminals import python_terminals
 from fimlsp.languages.python.versions import (
     DEFAULT_VERSION,
     PYTHON_VERSIONS,

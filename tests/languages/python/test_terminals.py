@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
-from fimlsp.languages.python.terminals import (
+from fimlsp.languages.python.lexical_spec import (
     BAD,
     KEYWORDS,
     OPERATORS,

@@ -10,8 +10,7 @@ import pytest
 from fimlsp.languages.python import python
 from fimlsp.languages.python.versions import PYTHON_VERSIONS, Check, PythonVersion, version_text
 from fimlsp.quotient.engine import Engine
-from fimlsp.testing.case_files import Case, read_cases
-from fimlsp.testing.checking import COMPLETE, DEAD, fed, verdict
+from fimlsp.testing.checking import COMPLETE, DEAD, Case, fed, read_cases, verdict
 
 from ...quotient.interpreters import interpreter, judged
 from ...quotient.middle_support import cursor_in

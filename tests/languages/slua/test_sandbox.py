@@ -9,7 +9,7 @@ from fimlsp.languages.slua.checker import check_script
 from fimlsp.languages.slua.incremental.statements import begin
 from fimlsp.languages.slua.interface import Interface, read_interface
 from fimlsp.languages.slua.runtime import Translation, translate
-from fimlsp.languages.slua.sizes import MOST_HELD, MOST_NAMES, MOST_SLOTS
+from fimlsp.languages.slua.syntax import MOST_HELD, MOST_NAMES, MOST_SLOTS
 
 pytest.importorskip("lupa", reason="scripts run in lupa: pip install lupa")
 

@@ -1,7 +1,7 @@
 """Random queries by the parser itself: at each place one of the tokens that may come, until it is to end."""
 
 from fimlsp.languages.sql.lexemes import KEYWORDS
-from fimlsp.languages.sql.values import AGGREGATES, FUNCTIONS
+from fimlsp.languages.sql.machine import AGGREGATES, FUNCTIONS
 from fimlsp.languages.typed.lexicon import needs_space
 
 NAMES = ("a", "b", "c", "t1", "T2", "total", "_x", "recent_orders", "id", "Name", "count")

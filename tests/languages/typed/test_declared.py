@@ -15,8 +15,8 @@ from fimlsp.languages.typed.declared import (
     NewName,
     Prefix,
     Value,
+    begin,
 )
-from fimlsp.languages.typed.declared_tasks import begin
 from fimlsp.languages.typed.lexicon import needs_space
 
 ALIKE = {"number": "number", "text": "text"}

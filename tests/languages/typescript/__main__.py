@@ -8,7 +8,7 @@ the same with JSX. Known differences are counted by name; any other one is print
 import sys
 from functools import partial
 
-from fimlsp.testing.command import command
+from fimlsp.testing.suites import command
 
 from .known import explained
 from .suites import JAVASCRIPT, JSX, SUITES, TSX, TYPESCRIPT

@@ -9,7 +9,7 @@ from itertools import pairwise
 from fimlsp.languages.typescript import TypeScript
 from fimlsp.languages.typescript.jsx_modes import jsx_modes
 from fimlsp.languages.typescript.modes import RESTRICTED
-from fimlsp.testing.programs import lexemes
+from fimlsp.testing.suites import lexemes
 
 WORDS = {
     "NAME": (b"a", b"b", b"T", b"x1", b"$", b"_", b"\xc3\xa9", b"name", b"constructor"),

@@ -6,7 +6,7 @@ import itertools
 
 from fimlsp.languages.typescript import javascript, jsx, tsx, typescript
 from fimlsp.testing.checking import Judged
-from fimlsp.testing.programs import Endless, endless
+from fimlsp.testing.suites import Endless, endless
 
 from .judge import (
     is_awaited,

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.testing.case_files import cases
-from fimlsp.testing.checking import total, verdict
+from fimlsp.testing.checking import cases, total, verdict
 from fimlsp.testing.edited import grows, type_a_line
 
 from .known import explained, known_differences

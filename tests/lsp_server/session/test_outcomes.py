@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fimlsp.lsp_server.messages import Estimated
-from fimlsp.lsp_server.session.outcomes import EDITS_ELSEWHERE, MOST_LINES, Outcomes
+from fimlsp.lsp_server.session.learning import EDITS_ELSEWHERE, MOST_LINES, Outcomes
 from fimlsp.quotient.contexts.replacement import Replacement
 
 ABOVE, BELOW = "# one\nx = 1\n", "\ny = 2\n# end\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.languages.python.analysis.questions import Question
+from fimlsp.languages.python.names.known_names import Question
 from fimlsp.lsp_server.messages import DocumentId, Workspace
 from fimlsp.lsp_server.worker.file_guard import FileGuard, trusted_folders
 from fimlsp.lsp_server.worker.names import NameLookup

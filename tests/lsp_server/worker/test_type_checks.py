@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from fimlsp.languages.python import Python, python
-from fimlsp.languages.python.checker.faults import TypeFault
+from fimlsp.languages.python.checker.ty_server import TypeFault
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
 from fimlsp.lsp_server.messages import DocumentId, Workspace
 from fimlsp.lsp_server.worker.answers import to_completion

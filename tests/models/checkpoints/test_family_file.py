@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from fimlsp.models.checkpoints.family_file import chosen_family, read_family
 from fimlsp.models.errors import ModelError
 from fimlsp.models.loading import load_model
+from fimlsp.models.prompts.families import chosen_family, read_family
 from fimlsp.models.prompts.fim_format import find_format
 
 from ..tiny_checkpoints import FAMILIES, make

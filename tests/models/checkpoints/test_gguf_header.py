@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 from gguf import GGUFReader
 
-from fimlsp.models.checkpoints.gguf_header import read_header
+from fimlsp.models.checkpoints.gguf import read_header
 from fimlsp.models.errors import ModelError
 
 from ..gguf_files import QWEN, write_gguf

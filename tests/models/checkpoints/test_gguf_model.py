@@ -2,8 +2,7 @@
 
 import pytest
 
-from fimlsp.models.checkpoints.gguf_header import read_header
-from fimlsp.models.checkpoints.gguf_model import describe, fim_format, printable, token_bytes
+from fimlsp.models.checkpoints.gguf import describe, fim_format, printable, read_header, token_bytes
 from fimlsp.models.errors import ModelError
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import load_model

@@ -5,9 +5,9 @@ from click.testing import CliRunner
 
 from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.catalogue import KNOWN_GGUF
-from fimlsp.models.checkpoints.gguf_model import describe
-from fimlsp.models.discovery.gguf_stores import find_gguf
+from fimlsp.models.checkpoints.gguf import describe
 from fimlsp.models.errors import ModelError
+from fimlsp.models.gguf_stores import find_gguf
 
 from .. import tiny_checkpoints as c
 from ..gguf_files import QWEN, write_gguf

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fimlsp import DecodeSettings, Engine, Vocabulary, regular
-from fimlsp.models.decoding.aligned import Future, Futures
+from fimlsp.models.decoding.candidate_order import Future, Futures
 from fimlsp.models.decoding.loop import Decoding
 from fimlsp.models.decoding.multi_candidate import decode_many
 from fimlsp.models.prompts.prompt import Prompt

@@ -10,9 +10,8 @@ from fimlsp.languages.python import python
 from fimlsp.models.decoding.candidate_order import Draw, at_random
 from fimlsp.models.decoding.loop import REFUSALS_BEFORE_MASK, decode_middle
 from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.networks.candidates import best_candidates
 from fimlsp.models.prompts.prompt import Prompt
-from fimlsp.models.protocols import Candidates
+from fimlsp.models.protocols import Candidates, best_candidates
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.masks.vocabulary import Vocabulary
 

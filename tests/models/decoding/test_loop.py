@@ -11,8 +11,7 @@ from fimlsp.languages.python import python
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.models.decoding import loop
 from fimlsp.models.decoding.loop import decode_middle
-from fimlsp.models.decoding.settings import DecodeSettings
-from fimlsp.models.decoding.stopping import n_repeated
+from fimlsp.models.decoding.settings import DecodeSettings, n_repeated
 from fimlsp.models.prompts.prompt import Prompt
 from fimlsp.quotient.engine import Engine
 

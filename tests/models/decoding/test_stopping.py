@@ -8,7 +8,7 @@ from fimlsp.languages.go import go
 from fimlsp.languages.json import json
 from fimlsp.languages.lua import lua
 from fimlsp.languages.python import python
-from fimlsp.models.decoding.stopping import is_one_line
+from fimlsp.models.decoding.settings import is_one_line
 
 ONE_LINE = [
     ("x = <|>\n", True),

@@ -11,5 +11,5 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "darwin")  # where Ollama has no folder of the system
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr("fimlsp.models.discovery.listing.models_on_servers", list)
+    monkeypatch.setattr("fimlsp.models.local_models.models_on_servers", list)
     return tmp_path

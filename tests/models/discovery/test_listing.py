@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from fimlsp.lsp_server.command_line.models_command import models
-from fimlsp.models.discovery.listing import models_on_disk
 from fimlsp.models.learnt import Learnt, add_learnt, learnt_file, learnt_folder
+from fimlsp.models.local_models import models_on_disk
 
 from .. import tiny_checkpoints as c
 from ..gguf_files import QWEN, write_gguf

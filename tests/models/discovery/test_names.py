@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from fimlsp.models.discovery.gguf_stores import find_gguf, names_of, stored_ggufs
+from fimlsp.models.gguf_stores import find_gguf, names_of, stored_ggufs
 
 BLOB = "sha256-" + "ab" * 32
 MODEL = "application/vnd.ollama.image.model"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.models.discovery.gguf_stores import stores
+from fimlsp.models.gguf_stores import stores
 
 HOME, HUB = Path("/home/me"), Path("/hub")
 CASES = {  # system, environment; folders by prefix, where they differ from those on Linux

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from fimlsp.models.discovery import listing, servers
-from fimlsp.models.discovery.servers import models_on_servers
+from fimlsp.models import local_models
 from fimlsp.models.gguf_export import export_gguf
+from fimlsp.models.local_models import models_on_servers
 
 from ..llama_cpp import serving
 
@@ -30,8 +30,8 @@ def test_the_real_llama_cpp(gguf, monkeypatch):
         assert (served.kind.name, served.path, served.context) == ("llama-server", gguf, 1024)
         assert served.address == f"http://127.0.0.1:{port}"
         assert served.n_parameters > 3_000_000
-        monkeypatch.setattr(listing, "models_on_servers", lambda: [served])
-        model = [*listing.local_models()][-1]
+        monkeypatch.setattr(local_models, "models_on_servers", lambda: [served])
+        model = [*local_models.local_models()][-1]
         assert (model.name, model.family, model.fills_in) == (served.address, "fimlsp with files", True)
         assert model.program.startswith("llama-server: ")
     assert models_on_servers((port,)) == []
@@ -103,8 +103,8 @@ KINDS = [
 def test_kinds_of_servers(answers, expected, monkeypatch):
     with answering(answers) as port:
         served = models_on_servers((port,))
-        monkeypatch.setattr(listing, "models_on_servers", lambda: served)
-        described = [entry for entry in listing.local_models() if entry.name.startswith("http")]
+        monkeypatch.setattr(local_models, "models_on_servers", lambda: served)
+        described = [entry for entry in local_models.local_models() if entry.name.startswith("http")]
     assert [entry.address for entry in served] == [entry.name for entry in described]
     if expected == ["good"]:
         assert [entry.name for entry in served] == ["good"]
@@ -127,7 +127,7 @@ def test_one_that_never_ends_is_left(monkeypatch):
     def sleep(_):
         time.sleep(3)
 
-    monkeypatch.setattr(servers, "ANSWER_S", 0.3)
+    monkeypatch.setattr(local_models, "ANSWER_S", 0.3)
     for answer in (drip, sleep):
         with answering({"/v1/models": answer}) as port:
             assert models_on_servers((port,)) == []

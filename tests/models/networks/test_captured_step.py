@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fimlsp.models.networks.torch import captured_step as module
+from fimlsp.models.networks.torch import decoding_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.kv_cache import KVCache
 

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from fimlsp.models.networks.torch import captured_step, checkpoint, recorded_step
+from fimlsp.models.networks.torch import checkpoint, decoding_step
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork, DeviceRanking, HostRanking, ranking_for
 
 from ..tiny_checkpoints import NETWORKS
@@ -50,7 +50,7 @@ def devices(values):
 @pytest.fixture(params=NETWORKS)
 def reader(request, monkeypatch):
     """A network on the device `meta`, whose recording is accepted unchecked."""
-    monkeypatch.setattr(recorded_step.torch, "allclose", lambda *_, **__: True)
+    monkeypatch.setattr(decoding_step.torch, "allclose", lambda *_, **__: True)
     with torch.device("meta"):
         network = NETWORKS[request.param](SIZE).eval()
     reader = CheckpointNetwork(network, 256, [b"x"] * SIZE, STOPS)
@@ -87,10 +87,10 @@ def test_texts_side_by_side_read_nothing(reader):
 
 
 def test_what_becomes_a_graph_neither_sends_nor_reads(reader, monkeypatch):
-    monkeypatch.setattr(captured_step, "graph_of", lambda run: run)
+    monkeypatch.setattr(decoding_step, "graph_of", lambda run: run)
     reader.begin_reading([5, 6])
     with torch.inference_mode():
-        graph = captured_step.capture(reader.network, reader.kv_cache, 64)
+        graph = decoding_step.capture(reader.network, reader.kv_cache, 64)
         assert watched(lambda: reader.ranking.begin(graph(7, 2)[None])) == 0
 
 

@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from fimlsp.models.networks.copy_cache import CopyCache
-from fimlsp.models.networks.mixing import ExpectedTextTokens
+from fimlsp.models.networks.copy_cache import CopyCache, ExpectedTextTokens
 from fimlsp.models.protocols import Candidates
 
 from .unsure import UNSURE, VOCABULARY, Unsure

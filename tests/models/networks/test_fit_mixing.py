@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from fimlsp.models.networks.mixing import CopyVotes, Mixing, evidence
+from fimlsp.models.networks.copy_cache import CopyVotes, Mixing, evidence
 from fimlsp.models.protocols import Candidates
 
 SCRIPT = Path(__file__).parents[3] / "benchmarks" / "models" / "fit_mixing.py"

@@ -6,8 +6,14 @@ from torch import nn
 from transformers.pytorch_utils import Conv1D
 
 from fimlsp.models.loading import load_model
-from fimlsp.models.networks.torch import int8, placement
-from fimlsp.models.networks.torch.int8 import FbgemmProduct, Int8Linear, OneDnnProduct, has_fbgemm, quantise
+from fimlsp.models.networks.torch import placement, weights
+from fimlsp.models.networks.torch.weights import (
+    FbgemmProduct,
+    Int8Linear,
+    OneDnnProduct,
+    has_fbgemm,
+    quantise,
+)
 
 from .. import tiny_checkpoints as c
 from ..scripted import completion
@@ -21,7 +27,7 @@ LIBRARIES = [
 
 @pytest.fixture(params=LIBRARIES, autouse=True)
 def library(request, monkeypatch):
-    monkeypatch.setattr(int8, "has_fbgemm", lambda: request.param is FbgemmProduct)
+    monkeypatch.setattr(weights, "has_fbgemm", lambda: request.param is FbgemmProduct)
     return request.param
 
 
@@ -45,7 +51,7 @@ def test_products_are_near_the_exact_ones(bias, shape, size):
     inputs = torch.randn(*shape, 48) * size
     expected, product = exact(inputs), rounded(inputs)
     assert product.shape == expected.shape
-    near = 0.04 if int8.largest_weight() == int8.LARGEST else 0.06
+    near = 0.04 if weights.largest_weight() == weights.LARGEST else 0.06
     assert (product - expected).abs().max() < near * (expected - exact(torch.zeros(48))).std()
     assert (product != expected).any(), "it was rounded"
 

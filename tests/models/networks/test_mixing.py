@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.models.networks.mixing import WEIGHTS, CopyVotes, Mixing, evidence, load_mixing
+from fimlsp.models.networks.copy_cache import WEIGHTS, CopyVotes, Mixing, evidence, load_mixing
 from fimlsp.models.protocols import Candidates
 
 NETWORK = Candidates([3, 5, 11], [math.log(0.5), math.log(0.2), math.log(0.1)], math.log(0.1))

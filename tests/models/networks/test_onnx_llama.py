@@ -13,8 +13,7 @@ import pytest
 
 from fimlsp.models.loading import load_model
 from fimlsp.models.networks import onnx_llama
-from fimlsp.models.networks.llama_graph import LARGEST_LEVEL, PROBED, largest_sum_graph
-from fimlsp.models.networks.onnx_llama import sums_are_exact
+from fimlsp.models.networks.onnx_llama import LARGEST_LEVEL, PROBED, largest_sum_graph, sums_are_exact
 
 TEXT = np.random.default_rng(0).integers(300, 8000, 300).tolist()
 

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from fimlsp.models.networks.torch import recorded_step as module
+from fimlsp.models.networks.torch import decoding_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
-from fimlsp.models.networks.torch.int8 import quantise
+from fimlsp.models.networks.torch.decoding_step import recorded_step
 from fimlsp.models.networks.torch.kv_cache import KVCache
-from fimlsp.models.networks.torch.recorded_step import recorded_step
+from fimlsp.models.networks.torch.weights import quantise
 
 from .. import tiny_checkpoints as c
 from ..tiny_checkpoints import FAMILIES

@@ -11,8 +11,7 @@ from gguf import TokenType
 from tokenizers import AddedToken, Tokenizer
 
 from fimlsp.models.checkpoints.checkpoint_files import end_tokens
-from fimlsp.models.checkpoints.gguf_header import read_header
-from fimlsp.models.checkpoints.gguf_model import fim_format, token_bytes, user_defined_markers
+from fimlsp.models.checkpoints.gguf import fim_format, read_header, token_bytes, user_defined_markers
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import find_format
 from fimlsp.models.prompts.vocabulary import is_marker, read_vocabulary

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from fimlsp.languages.python import Python
-from fimlsp.models.checkpoints.gguf_header import read_header
+from fimlsp.models.checkpoints.gguf import read_header
 from fimlsp.models.completion import complete_many
 from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.errors import ModelError

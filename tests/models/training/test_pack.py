@@ -20,7 +20,7 @@ from fimlsp.models.training.examples import (
     in_brackets,
     train_tokenizer,
 )
-from fimlsp.models.training.held_out import HeldOut, with_suffix
+from fimlsp.models.training.measure import HeldOut, with_suffix
 from fimlsp.models.training.network import Transformer
 from fimlsp.models.training.pack import faults_of, make_pack, read_pack, write_pack
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fimlsp.languages.python import python
-from fimlsp.quotient.contexts.transitions import ContextTransitions
+from fimlsp.quotient.contexts.document import ContextTransitions
 from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from fimlsp.quotient.grammar.cfg import Rules
-from fimlsp.quotient.grammar.earley_automaton import Automaton
-from fimlsp.quotient.grammar.earley_sets import CanonicalSets, Earley, EarleySet
+from fimlsp.quotient.grammar.earley import Automaton, CanonicalSets, Earley, EarleySet
 from fimlsp.quotient.grammar.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite
 
 from ..middle_support import engine

@@ -6,11 +6,9 @@ from functools import cache
 
 import pytest
 
-from fimlsp.quotient.grammar import earley_sets
-from fimlsp.quotient.grammar.cfg import LazyRules, Rules
-from fimlsp.quotient.grammar.costs import CheapestSentences, cheapest, cost_of
-from fimlsp.quotient.grammar.earley_automaton import Automaton
-from fimlsp.quotient.grammar.earley_sets import Earley, EarleySet
+from fimlsp.quotient.grammar import earley
+from fimlsp.quotient.grammar.cfg import CheapestSentences, LazyRules, Rules, cheapest, cost_of
+from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet
 
 LONGEST = 5
 TERMINALS = (0, 1, 2)
@@ -85,7 +83,7 @@ def check_members(sides: Sides, earley: Earley, *, backward: bool) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_members(seed, backward, few, monkeypatch):
     """Skipping long chains of completions from the first one on, or later, changes nothing."""
-    monkeypatch.setattr(earley_sets, "_FEW", few)
+    monkeypatch.setattr(earley, "_FEW", few)
     sides = random_sides(random.Random(seed))
     check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)
 
@@ -94,7 +92,7 @@ def test_members(seed, backward, few, monkeypatch):
 @pytest.mark.parametrize("few", [0, 16])
 @pytest.mark.parametrize("backward", [False, True])
 def test_many_members(backward, few, monkeypatch):
-    monkeypatch.setattr(earley_sets, "_FEW", few)
+    monkeypatch.setattr(earley, "_FEW", few)
     for seed in range(100, 2000):
         sides = random_sides(random.Random(seed))
         check_members(sides, Earley(Automaton(made(sides, backward=backward))), backward=backward)

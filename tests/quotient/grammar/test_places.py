@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fimlsp.quotient.grammar.expansions import PlaceChange, Places
-from fimlsp.quotient.grammar.lark_loader import read_grammar
+from fimlsp.quotient.grammar.lark_loader import PlaceChange, Places, read_grammar
 
 PLACES = Places(
     frozenset(),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fimlsp import Engine, Vocabulary, python
+from fimlsp.quotient.engine import FileStart
 from fimlsp.quotient.masks.mask import store_of
 from fimlsp.quotient.masks.vocabulary import allowed_by_feeding
 from fimlsp.quotient.states.checked_state import CheckedState
-from fimlsp.quotient.states.file_start import FileStart
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.lexeme_state import LexemeState
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from fimlsp.languages.python.versions import DEFAULT_VERSION
-from fimlsp.testing.case_files import Case, cases
-from fimlsp.testing.checking import fed, verdict
+from fimlsp.testing.checking import Case, cases, fed, verdict
 
 from ..middle_support import fault, start_between
 

@@ -10,8 +10,7 @@ import pytest
 from fimlsp.languages.python.language import python
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.checked_state import CheckedState
-from fimlsp.quotient.states.either_state import readings_of
-from fimlsp.quotient.states.protocol import State
+from fimlsp.quotient.states.protocol import State, readings_of
 
 from ..corpus import compiles
 

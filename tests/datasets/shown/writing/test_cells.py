@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from fimlsp.datasets.cuts.source import SourceError
 from fimlsp.datasets.shown.writing.cells import KINDS, draw_cells, read_notebooks
+from fimlsp.datasets.sources import SourceError
 
 from .test_run import asked
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.datasets.runs.plan import About
-from fimlsp.datasets.runs.run_folder import RunFolder, RunFolderError
+from fimlsp.datasets.plan import About
+from fimlsp.datasets.run_folder import RunFolder, RunFolderError
 from fimlsp.datasets.shown.editor import Editor, Reply
 from fimlsp.datasets.shown.writing.answers import Answer, Summary
 from fimlsp.datasets.shown.writing.corrections import draw_corrections

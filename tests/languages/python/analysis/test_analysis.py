@@ -13,11 +13,10 @@ from queue import SimpleQueue
 
 import pytest
 
-from fimlsp.languages.python.analysis import client
-from fimlsp.languages.python.analysis.client import Analysis
-from fimlsp.languages.python.analysis.jedi_names import find_names, search_path
-from fimlsp.languages.python.analysis.questions import MOST_BYTES, NamesCursor
-from fimlsp.languages.python.names.known_names import KnownNames
+from fimlsp.languages.python.names import client
+from fimlsp.languages.python.names.client import Analysis
+from fimlsp.languages.python.names.jedi_names import find_names, search_path
+from fimlsp.languages.python.names.known_names import MOST_BYTES, KnownNames, NamesCursor
 
 WAIT_S = 60.0
 
@@ -233,7 +232,7 @@ def test_a_process_that_dies_is_calls_and_no_more(analysis):
 ENDS_AFTER_ONE = """
 import sys, time
 sys.path = [p for p in sys.path if p]
-from fimlsp.languages.python.analysis import process
+from fimlsp.languages.python.names import process
 sizes = iter([0, 10**12])
 process._size_of_this_process = lambda: lambda: next(sizes)
 process.serve()
@@ -252,7 +251,7 @@ def test_no_question_is_lost_while_a_process_that_has_grown_ends(analysis):
 TOO_LONG_ONCE = """
 import sys
 sys.path = [p for p in sys.path if p]
-from fimlsp.languages.python.analysis import jedi_names, process
+from fimlsp.languages.python.names import jedi_names, process
 find_names, questions = jedi_names.find_names, []
 def find(question, limited):
     questions.append(question)
@@ -284,7 +283,7 @@ def test_a_look_up_that_took_too_long_is_made_again_soon(analysis, monkeypatch):
 BOUNDED = """
 import sys, time
 sys.path = [p for p in sys.path if p]
-from fimlsp.languages.python.analysis import jedi_names, process
+from fimlsp.languages.python.names import jedi_names, process
 process.QUESTION_S, process._lower_priority = SECONDS, lambda: None
 find_names = jedi_names.find_names
 def find(question, limited):

@@ -13,11 +13,9 @@ import pytest
 from ty import find_ty_bin
 
 from fimlsp.datasets.programs.sandbox import missing_layers
-from fimlsp.languages.python.checker import client, process, ty_server
-from fimlsp.languages.python.checker.client import Checker
-from fimlsp.languages.python.checker.faults import LONGEST_WORDS, in_words
-from fimlsp.languages.python.checker.process import CheckedPlace, CheckQuestion, TypeChecker
-from fimlsp.languages.python.checker.ty_server import TyError
+from fimlsp.languages.python.checker import process, ty_server
+from fimlsp.languages.python.checker.process import CheckedPlace, Checker, CheckQuestion, TypeChecker
+from fimlsp.languages.python.checker.ty_server import LONGEST_WORDS, TyError, in_words
 from fimlsp.processes.confinement import LANDLOCK
 from fimlsp.processes.helper import command_of
 
@@ -275,7 +273,7 @@ def test_large_files_and_missing_packages_are_not_checked(client_of, monkeypatch
     checker = client_of(fake("while True: ask(); tell(())"))
     large = place("x = 1\n" * (process.MOST_BYTES // 6 + 1) + "<|>")
     assert checker.faults(large, [b"1"], {}, WAIT_S) is None
-    monkeypatch.setattr(client.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(process.importlib.util, "find_spec", lambda _: None)
     assert client_of(fake("")).faults(AT, [b"1"], {}, WAIT_S) is None
 
 

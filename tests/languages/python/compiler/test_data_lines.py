@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fimlsp.languages.python.compiler.file_check import FileCheck
-from fimlsp.languages.python.compiler.quick_tests import end_of_data
-from fimlsp.languages.python.compiler.tokens import tokens_of_line
+from fimlsp.languages.python.compiler.expression_parser import tokens_of_line
+from fimlsp.languages.python.compiler.file_check import FileCheck, end_of_data
 
 FILLING = "    (1, -2.5e3, 'it is for you', {None: [True]}),  # for a while\n" * 20
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 import pytest
 
 from fimlsp.languages.python.missing_names.import_table import ImportTable
-from fimlsp.languages.python.missing_names.import_texts import ImportTexts
+from fimlsp.languages.python.missing_names.likely_texts import ImportTexts
 
 FILES = {
     "repo/shop/__init__.py": "VERSION = 1\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fimlsp.languages.python.missing_names.signatures import required_parameters, signatures_in
+from fimlsp.languages.python.missing_names.import_table import required_parameters, signatures_in
 
 CODE = b"""\
 @decorated(1)

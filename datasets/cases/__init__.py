@@ -1,1 +1,0 @@
-"""One case, filled by every method."""

@@ -1,1 +1,0 @@
-"""From the files of a source to the cases of a run."""

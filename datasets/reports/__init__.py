@@ -1,1 +1,0 @@
-"""Tables, charts and pages, made from the files of a run."""

@@ -1,1 +1,0 @@
-"""Many cases, in worker processes, with results on disk."""

@@ -1,1 +1,0 @@
-"""Scripts written to instructions: faults by kind, with and without the constraint."""

@@ -1,1 +1,0 @@
-"""The default model: weights, tokenizer, confidence estimate and model card."""
