@@ -37,6 +37,7 @@ class Fault(NamedTuple):
         repaired_until: the offset up to which later text may repair the fault; 0 if it cannot.
         repaired_from: the offset from which on it may.
         repaired_by: a line that repairs the fault if it follows in a block around the fault.
+        repaired_before: lines that repair the fault if they come before it. Its block is then in theirs.
         rather: two words; a completion of a text with the fault may need the second in place of the first.
         goes_on: a text that repairs the fault at `repaired_until`, or directly after its end if that is 0.
         together: True if text between the parts cannot separate them, such as the header of a block.
@@ -51,6 +52,7 @@ class Fault(NamedTuple):
     goes_on: bytes = b""
     together: bool = False
     repaired_from: int = 0
+    repaired_before: bytes = b""
 
     def is_repaired_at(self, offset: int) -> bool:
         """True if text at *offset* may repair the fault."""
