@@ -4,7 +4,8 @@
 guidance-ai/jsonschemabench (Geng et al. 2025). Each file has a schema and instances, valid or not. An engine
 compiles the schema or refuses it, then reads each instance token by token, as it is written in compact JSON.
 `--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are CPU times. The kernel
-ends a process that needs more than `--most` seconds on the clock for a schema, or 8 GB; the schema then counts as stopped.
+ends a process that needs more than `--most` seconds on the clock for a schema, or 8 GB. The schema then
+counts as stopped.
 
 An engine that refuses unknown conditions compiles fewer schemas; one that ignores them reads invalid
 instances.

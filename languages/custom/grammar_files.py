@@ -23,8 +23,8 @@ LARGEST_FILE = 1_000_000
 MOST_FILES = 50
 
 LEXERS = BASIC, CONTEXTUAL, DYNAMIC = "basic", "contextual", "dynamic"
-"""The lexers: one that tries all terminals everywhere, one that tries those that the parser expects, and one
-that goes on with every expected terminal that matches."""
+"""The lexers. The first tries all terminals everywhere, the second those that the parser expects. The third
+goes on with every expected terminal that matches."""
 
 _LEXER = re.compile(r"""^[ \t]*//[ \t]*lexer[ \t]*=[ \t]*["']?(\w*)["']?[ \t]*$""", re.MULTILINE)
 
