@@ -312,10 +312,12 @@ class AssumedText:
 
     @cached_property
     def operand(self) -> int:
-        """The lexeme that starts a line and that most others may follow."""
-        scan, enclosures = self.tables.forward.earley.scan, self.tables.enclosures
-        firsts = self.any_line.expected() & self.ends.costs.keys()
-        charts = {first: scan(self.any_line, (first,)) for first in firsts if first not in enclosures}
+        """Of the cheapest lexemes that start a line, the one that most others may follow."""
+        scan, costs = self.tables.forward.earley.scan, self.ends.costs
+        starts = self.any_line.expected() & costs.keys()
+        firsts = {first for first in starts if first not in self.tables.enclosures}
+        least = min(costs[first] for first in firsts)
+        charts = {first: scan(self.any_line, (first,)) for first in firsts if costs[first] == least}
         follow = {first: len(chart.expected()) for first, chart in charts.items() if chart is not None}
         return max(follow, key=lambda first: (follow[first], -first))
 

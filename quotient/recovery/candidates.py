@@ -236,7 +236,7 @@ def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
     If these are deeper, it is the first word of a header, and the line ends as one or at the cursor.
     """
     assumed, column = left.assumed, left.cursor_line().column
-    if column is None or left.text.document.statement_before(left.stop)[0] != left.stop:
+    if column is None or left.depth:
         return
     line, code = (
         right.statements().next_line(right.start),
