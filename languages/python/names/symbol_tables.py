@@ -1,4 +1,4 @@
-"""The symbol table of a file by Python's own compiler, scope by scope; the names of a function by indentation."""
+"""The symbol table of a file by Python's own compiler, scope by scope; names of a function by indentation."""
 
 from __future__ import annotations
 
