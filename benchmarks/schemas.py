@@ -3,7 +3,9 @@
 `python benchmarks/schemas.py FOLDER TOKENIZER.json` takes the folder `maskbench/data` of the repository
 guidance-ai/jsonschemabench (Geng et al. 2025). Each file has a schema and instances, valid or not. An engine
 compiles the schema or refuses it, then reads each instance token by token, as it is written in compact JSON.
-`--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are CPU times.
+`--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are CPU times. The kernel
+ends a process that needs more than `--most` seconds on the clock for a schema, or 8 GB. The schema then
+counts as stopped.
 
 An engine that refuses unknown conditions compiles fewer schemas; one that ignores them reads invalid
 instances.
@@ -13,10 +15,14 @@ from __future__ import annotations
 
 import json
 import random
+import resource
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
@@ -24,7 +30,7 @@ from typing import Any
 
 import click
 import numpy as np
-from measures.schema_peers import SCHEMA_PEERS, ours
+from measures.schema_peers import SCHEMA_PEERS, Compiler, ours
 from rich.console import Console
 from rich.table import Table
 from tokenizers import Tokenizer
@@ -32,8 +38,13 @@ from tokenizers import Tokenizer
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 
 ENGINES = {"fimlsp": ours, **SCHEMA_PEERS}
+VERDICTS = (
+    *("schemas", "compiled", "stopped"),
+    *("valid read", "valid refused", "invalid refused", "invalid read"),
+)
+MOST_BYTES = 8 << 30
 COLUMNS = (
-    *("engine", "schemas", "compiled", "valid, read", "refused", "invalid, refused", "read"),
+    *("engine", "schemas", "compiled", "stopped", "valid, read", "refused", "invalid, refused", "read"),
     *("compile ms", "p90", "p99", "mask ms", "p99"),
 )
 
@@ -48,9 +59,14 @@ class Results:
 
     def row(self, name: str) -> list[str]:
         """A row of the table."""
-        verdicts = ("schemas", "compiled", "valid read", "valid refused", "invalid refused", "invalid read")
         figures = [*_shares(self.compile_ms, (50, 90, 99)), *_shares(self.mask_ms, (50, 99))]
-        return [name, *(str(self.counts[one]) for one in verdicts), *(f"{one:.3g}" for one in figures)]
+        return [name, *(str(self.counts[one]) for one in VERDICTS), *(f"{one:.3g}" for one in figures)]
+
+    def add(self, other: Results) -> None:
+        """Add the results of *other*."""
+        self.counts += other.counts
+        self.compile_ms += other.compile_ms
+        self.mask_ms += other.mask_ms
 
 
 def _shares(times: list[float], at: tuple[int, ...]) -> list[float]:
@@ -74,25 +90,49 @@ def cases(folder: Path, seed: int, limit: int) -> Iterator[dict[str, Any]]:
             return
 
 
-def measured(engine: str, tokenizer: Path, stop: int, given: list[dict[str, Any]]) -> Results:
-    """The results of *engine* for the *given* cases, in this process."""
+def measured(
+    engine: str, tokenizer: Path, stop: int, given: list[dict[str, Any]], most: int
+) -> Iterator[Results]:
+    """The results of *engine* for each of the *given* cases, in a process that is replaced if it ends."""
+    waiting = list(given)
+    while waiting:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            try:
+                while waiting:
+                    yield process.submit(of_case, engine, tokenizer, stop, waiting[0], most).result()
+                    del waiting[0]
+            except BrokenProcessPool:
+                del waiting[0]
+                yield Results(Counter(schemas=1, stopped=1))
+
+
+@cache
+def prepared(engine: str, tokenizer: Path, stop: int) -> tuple[Tokenizer, Compiler]:
+    """A tokenizer, and the compiler of *engine* with its vocabulary."""
     tokens = Tokenizer.from_file(str(tokenizer))
-    compiled = ENGINES[engine](tokenizer, read_vocabulary(tokens, {stop}).token_bytes, stop)
-    results = Results()
-    for case in given:
-        results.counts["schemas"] += 1
-        began = process_time()
-        try:
-            begin = compiled(case["schema"])
-        except Exception:  # of any engine
-            continue
-        results.compile_ms.append(1e3 * (process_time() - began))
-        results.counts["compiled"] += 1
-        for test in case["tests"]:
-            text = json.dumps(test["data"], separators=(",", ":"), ensure_ascii=False)
-            read = _reads(begin, tokens.encode(text, add_special_tokens=False).ids, stop, results)
-            kind = "valid" if test["valid"] else "invalid"
-            results.counts[f"{kind} {'read' if read else 'refused'}"] += 1
+    return tokens, ENGINES[engine](tokenizer, read_vocabulary(tokens, {stop}).token_bytes, stop)
+
+
+def of_case(engine: str, tokenizer: Path, stop: int, case: dict[str, Any], most: int) -> Results:
+    """The results of *engine* for one case, in this process."""
+    tokens, compiled = prepared(engine, tokenizer, stop)
+    # a limit of CPU time would make the kernel count it in steps of 4 ms
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, most)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, resource.RLIM_INFINITY))
+    results = Results(Counter(schemas=1))
+    began = process_time()
+    try:
+        begin = compiled(case["schema"])
+    except Exception:  # of any engine
+        return results
+    results.compile_ms.append(1e3 * (process_time() - began))
+    results.counts["compiled"] += 1
+    for test in case["tests"]:
+        text = json.dumps(test["data"], separators=(",", ":"), ensure_ascii=False)
+        read = _reads(begin, tokens.encode(text, add_special_tokens=False).ids, stop, results)
+        kind = "valid" if test["valid"] else "invalid"
+        results.counts[f"{kind} {'read' if read else 'refused'}"] += 1
     return results
 
 
@@ -116,15 +156,20 @@ def _reads(begin: Callable[[], Any], tokens: list[int], stop: int, results: Resu
 @click.option("--limit", default=300, help="Number of schemas.")
 @click.option("--seed", default=1)
 @click.option("--stop", default=0, help="The token that ends a text.")
+@click.option("--most", default=60, show_default=True, help="Most seconds for a schema, on the clock.")
 @click.option("--peer", "peers", multiple=True, type=click.Choice([*SCHEMA_PEERS]), help="Run it as well.")
-def main(folder: Path, tokenizer: Path, limit: int, seed: int, stop: int, peers: tuple[str, ...]) -> None:
+def main(
+    folder: Path, tokenizer: Path, limit: int, seed: int, stop: int, most: int, peers: tuple[str, ...]
+) -> None:
     """Print a row for each engine."""
     given = list(cases(folder, seed, limit))
     table = Table(*COLUMNS)
     for name in ("fimlsp", *peers):
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-            table.add_row(*process.submit(measured, name, tokenizer, stop, given).result().row(name))
-    Console(width=150).print(table)
+        results = Results()
+        for one in measured(name, tokenizer, stop, given, most):
+            results.add(one)
+        table.add_row(*results.row(name))
+    Console(width=160).print(table)
 
 
 if __name__ == "__main__":

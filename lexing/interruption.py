@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from time import monotonic
+from time import monotonic, thread_time
 
 EVERY = 64
 """Number of quick steps, of some microseconds each, that a loop takes between two checkpoints."""
@@ -43,6 +43,15 @@ def time_limit(seconds: float) -> Callable[[], bool]:
     """A function that returns True once *seconds* have passed since this call."""
     ends_at = monotonic() + seconds
     return lambda: monotonic() >= ends_at
+
+
+def work_limit(seconds: float, on_the_clock: float) -> Callable[[], bool]:
+    """A function that returns True once this thread has worked *seconds*, or *on_the_clock* have passed.
+
+    So a busy machine, on which the clock runs ahead of the work, does not end it at once.
+    """
+    works_until, is_late = thread_time() + seconds, time_limit(on_the_clock)
+    return lambda: thread_time() >= works_until or is_late()
 
 
 def checkpoint() -> None:

@@ -22,15 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, CheckpointFiles, read_files
+from fimlsp.models.checkpoints.checkpoint_files import BUFFER_KEY, BUNDLED, CheckpointFiles, read_files
 from fimlsp.models.checkpoints.eight_bits import read_tensors
 from fimlsp.models.checkpoints.hub import find_folder
 from fimlsp.models.confidence import FILE_NAME
 from fimlsp.models.errors import ModelError, require
-from fimlsp.models.loading import BUNDLED
 from fimlsp.models.networks.llama_shape import LlamaShape, is_supported
 from fimlsp.models.prompts.fim_format import FimFormat, find_format
-from fimlsp.models.remote.model_file import ESTIMATE_KEY
+from fimlsp.models.remote.model_file import ESTIMATE_KEY, PROMPT_KEY
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
@@ -134,6 +133,8 @@ def _add_sizes(writer: GGUFWriter, files: CheckpointFiles, bits: int) -> None:
     writer.add_rope_freq_base(shape.rope_theta)
     writer.add_layer_norm_rms_eps(shape.rms_norm_eps)
     writer.add_bool(f"fimlsp.{BUFFER_KEY.removeprefix('fimlsp_')}", files.asks_for_buffer)
+    if files.prompt_tokens is not None:
+        writer.add_uint32(PROMPT_KEY, files.prompt_tokens)
     estimate = files.folder / FILE_NAME
     if estimate.is_file():
         writer.add_string(ESTIMATE_KEY, estimate.read_text(encoding="utf-8"))

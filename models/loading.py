@@ -19,6 +19,7 @@ import numpy as np
 
 from fimlsp.lexing.automata.cached_files import cache_folder
 from fimlsp.models.catalogue import MODELS_THAT_WORK
+from fimlsp.models.checkpoints.checkpoint_files import BUNDLED as BUNDLED
 from fimlsp.models.checkpoints.checkpoint_files import (
     CheckpointFiles,
     end_tokens,
@@ -54,7 +55,6 @@ from fimlsp.models.server_kinds import Api
 if TYPE_CHECKING:
     from fimlsp.models.networks.torch.placement import BitsChoice, DType
 
-BUNDLED = Path(__file__).parent / "bundled"
 UNTRAINED = "not trained to fill in the middle"
 """The remark after the name of a model without markers."""
 
@@ -298,6 +298,7 @@ def _from_remote(remote: RemoteModel, uses_buffer: bool | None) -> FimModel:
         _wants_buffer(remote) if uses_buffer is None else uses_buffer,
         ConfidenceEstimate.load(folder) or in_file or _general_estimate(general),
         folder,
+        remote.prompt_tokens,
         heals=remote.has_probabilities,
         chat=remote.chat,
     )

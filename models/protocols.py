@@ -180,8 +180,11 @@ class SideBySide(NextToken, Protocol):
 class Redraws(NextToken, Protocol):
     """A network whose texts can be drawn, where it does not report the candidates that it did not take."""
 
-    def drawn(self, number: int) -> NextToken | None:
-        """The network of the *number*-th draw; None if the candidates are reported."""
+    def drawn(self, first: int, n: int) -> Sequence[NextToken]:
+        """The networks of *n* draws from number *first* on, best read in turn; the network may draw ahead.
+
+        None of them if the candidates are reported.
+        """
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from fimlsp.quotient.language.tables import LanguageTables, tables_of
 from fimlsp.quotient.recovery.recovery import Recoveries
 from fimlsp.quotient.recovery.repaired_text import RepairedText, TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, FinerLanguage, TextSides, checked
+from fimlsp.quotient.states.lexeme_state import family_of_lexeme, is_within_lexeme
 from fimlsp.quotient.states.protocol import OwnMiddles, State, readings_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 CLOSING = (b")", b"]", b"}")
 """Brackets that an editor closes."""
+
+QUOTES = (b'"', b"'")
 
 _LONG_TEXT = 100_000
 """Texts of at least so many bytes are read by the language's check in advance.
@@ -154,6 +157,10 @@ class Document(ContextDocument):
         stands = self._checked(connected, start, end, options, lenient=relax)
         if not relax or self.tables.lexical.contextual:
             return stands, ()
+        if options.forbid_escape and not is_within_lexeme(staying) and self._is_before_quote(start, end):
+            mended, rest = self._with_rest(start, end)
+            if is_within_lexeme(mended):
+                return mended, rest
         state, repairs = self._recoveries.readings(self, connected, stands, start, end, options)
         if staying is None and connected is not None and not repairs:
             mended, rest = self._with_rest(start, end)
@@ -162,14 +169,14 @@ class Document(ContextDocument):
         return state, repairs
 
     def _with_rest(self, start: int, end: int) -> tuple[State | None, tuple[TextRepair, ...]]:
-        """The first state of the middles that stay in their brackets if text after their line is assumed.
+        """The first state of the middles that stay in brackets or string if text after their line is assumed.
 
         An editor closes the bracket of a new `def`, or of a call in a new `try`, before the rest of the
-        statement is there. The rest is the shortest text that completes the file. The state is None if no
-        text does, or if no middle stays in its brackets even so.
+        statement is there. So it closes an annotation in quotes. The rest is the shortest text that completes
+        the file. The state is None if no text does, or if no middle stays there even so.
         """
         follows = self.data[end:].partition(b"\n")[0].rstrip()
-        if not follows.lstrip().startswith(CLOSING):
+        if not follows.lstrip().startswith((*CLOSING, *QUOTES)):
             return None, ()
         line_end = end + len(follows)
         after = _connected(self, line_end, line_end, ConnectOptions())
@@ -180,6 +187,11 @@ class Document(ContextDocument):
         text.replace([(line_end, line_end, rest)])
         options = ConnectOptions(forbid_escape=True, falls_back=False)
         return _connected(text.document, start, end, options), tuple(text.repairs)
+
+    def _is_before_quote(self, start: int, end: int) -> bool:
+        """True if *start* is in a string, and a quote follows *end*: one that an editor has closed."""
+        before = read_up_to(self, start) if self.data.startswith(QUOTES, end) else None
+        return before is not None and family_of_lexeme(before[1]) == "string"
 
     def _own_middle(
         self, language: OwnMiddles, start: int, end: int, options: ConnectOptions, relax: bool

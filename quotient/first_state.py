@@ -215,9 +215,7 @@ class RightSideFinder:
     def _find(self) -> tuple[RightEntry, ...]:
         lexical, data, cursor = self.tables.lexical, self.document.data, self.cursor
         kept = None if self.kept is None else self.kept.strings
-        text = TextAfterCursor(
-            lexical, data, cursor, kept, self._is_rest_of_line, self._line_at, self.tables.may_follow
-        )
+        text = TextAfterCursor(lexical, data, cursor, kept, self._is_rest_of_line, self.tables.may_follow)
         open_modes = self.tables.language.open_modes(text)
         boundaries = boundary_lexemes(lexical, data, cursor, open_modes.places())
         if self.kept is not None:

@@ -19,12 +19,10 @@ from lark.indenter import Indenter
 
 from fimlsp.datasets.languages.replay_language import NoTokensError, ReplayLanguage, Span, Suite, SuiteBuilder
 from fimlsp.languages.custom import LarkLanguage
-from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL, GrammarFiles
+from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL, DYNAMIC, GrammarFiles
 
-_REFERENCE = {
-    False: 'Lark (parser="earley", lexer="basic")',
-    True: 'Lark (parser="lalr", lexer="contextual")',
-}
+_PARSER = {BASIC: "earley", CONTEXTUAL: "lalr", DYNAMIC: "earley"}
+"""Lark's parser for each lexer."""
 
 
 def syntax_error(language: LarkLanguage, text: str) -> str | None:
@@ -107,7 +105,9 @@ def _tokens(language: LarkLanguage, text: str) -> Iterator[tuple[str, Span]]:
     try:
         parser = _parser(language)
         for token in (
-            parser.parse_interactive(code).iter_parse() if language.is_contextual else parser.lex(code)
+            parser.parse_interactive(code).iter_parse()
+            if language.lexer_in_force == CONTEXTUAL
+            else parser.lex(code)
         ):
             assert isinstance(token, Token)
             ends = (token.start_pos or 0, token.end_pos or 0)
@@ -153,8 +153,10 @@ def _blank(language: LarkLanguage) -> re.Pattern[str]:
 @lru_cache(8)
 def _parser(language: LarkLanguage) -> Lark:
     """Lark with the user's grammar, whose files it reads from memory."""
-    earley = {"parser": "earley", "lexer": BASIC, "ambiguity": "forest"}  # which builds no tree
-    options: dict[str, Any] = {"parser": "lalr", "lexer": CONTEXTUAL} if language.is_contextual else earley
+    lexer = language.lexer_in_force
+    options: dict[str, Any] = {"parser": _PARSER[lexer], "lexer": lexer}
+    if options["parser"] == "earley":
+        options["ambiguity"] = "forest"  # which builds no tree
     return Lark(
         language.files.text,
         **options,
@@ -192,11 +194,12 @@ class OwnGrammar:
     @property
     def replay_language(self) -> ReplayLanguage:
         """The language of the files."""
+        lexer = self.language.lexer_in_force
         return ReplayLanguage(
             name=self.language.name,
             patterns=self.patterns,
             grammar=self.language,
-            reference_parser=_REFERENCE[self.language.is_contextual],
+            reference_parser=f'Lark (parser="{_PARSER[lexer]}", lexer="{lexer}")',
             syntax_error=partial(syntax_error, self.language),
             compiler=None,
             suites=partial(suites_of, self.language),

@@ -27,7 +27,8 @@ from lark.load_grammar import GrammarBuilder
 
 from fimlsp.languages.custom.categories import with_ranged
 from fimlsp.languages.custom.contextual import LexerModes, annotated, lexer_modes
-from fimlsp.languages.custom.grammar_files import CONTEXTUAL, GrammarFiles
+from fimlsp.languages.custom.dynamic import bytewise
+from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL, DYNAMIC, GrammarFiles
 from fimlsp.languages.custom.indentation import (
     LINE_END,
     BlockError,
@@ -170,6 +171,8 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
         terminals = with_line_ends(terminals, ignored, indenter, files)
         of_layout = frozenset((indenter.newline, indenter.indent, indenter.dedent))
     _check_declared(rules, defined | of_layout, files)
+    if lexer == DYNAMIC:
+        return _compiled_dynamic(rules, start, terminals, ignored, indenter, files)
     lookalikes = Lookalikes(terminals, files)
     after = _after(rules, start, terminals, ignored, indenter, lookalikes)
     if lexer == CONTEXTUAL and indenter is None:
@@ -191,6 +194,30 @@ def _compile(files: GrammarFiles, start: str, lexer: str) -> CompiledGrammar:
         return CompiledGrammar(grammar, dfa, ignored, literals, indenter, layout, lost=lost)
     check_neighbours(grammar, dfa, ignored, files)
     return CompiledGrammar(grammar, dfa, ignored, literals, lost=lost)
+
+
+def _compiled_dynamic(
+    rules: list[Rule],
+    start: str,
+    terminals: list[TerminalDef],
+    ignored: frozenset[str],
+    indenter: Indenter | None,
+    files: GrammarFiles,
+) -> CompiledGrammar:
+    """The grammar of bytes that Lark's dynamic lexer reads."""
+    if indenter is not None:
+        raise GrammarError(
+            f"Cannot read {files.name} with the dynamic lexer: it has no indentation in Lark either. "
+            f'Use the basic one, with the comment // lexer = "{BASIC}".'
+        )
+    begin, sides, dfa = bytewise(_sides(rules), start, terminals, ignored, files)
+    try:
+        grammar = to_grammar(begin, sides)
+    except NoSentenceError:
+        raise _no_text(start, files) from None
+    except TooManyProductionsError as error:
+        raise GrammarError(f"{files.name} is too large: {error}; use fewer terminals.") from None
+    return CompiledGrammar(grammar, dfa, frozenset(), {})
 
 
 def _after(
@@ -400,10 +427,7 @@ def _grammar(
         check_blocks(grammar, start, files)
         return grammar
     except NoSentenceError:
-        raise GrammarError(
-            f"The rule {start} ({files.location(start)}) derives no text, or only the empty one; "
-            f"add an alternative without recursion."
-        ) from None
+        raise _no_text(start, files) from None
     except BlockError as error:
         name = str(error)
         raise GrammarError(
@@ -412,6 +436,13 @@ def _grammar(
         ) from None
     except TooManyProductionsError as error:
         raise GrammarError(f"{files.name} is too large: {error}; use fewer optional parts.") from None
+
+
+def _no_text(start: str, files: GrammarFiles) -> GrammarError:
+    return GrammarError(
+        f"The rule {start} ({files.location(start)}) derives no text, or only the empty one; "
+        f"add an alternative without recursion."
+    )
 
 
 def _check_declared(rules: Iterable[Rule], defined: Collection[str], files: GrammarFiles) -> None:

@@ -22,8 +22,9 @@ LARGEST_FILE = 1_000_000
 
 MOST_FILES = 50
 
-BASIC, CONTEXTUAL = "basic", "contextual"
-"""The lexers: one that tries all terminals everywhere, and one that tries those that the parser expects."""
+LEXERS = BASIC, CONTEXTUAL, DYNAMIC = "basic", "contextual", "dynamic"
+"""The lexers. The first tries all terminals everywhere, the second those that the parser expects. The third
+goes on with every expected terminal that matches."""
 
 _LEXER = re.compile(r"""^[ \t]*//[ \t]*lexer[ \t]*=[ \t]*["']?(\w*)["']?[ \t]*$""", re.MULTILINE)
 
@@ -57,12 +58,12 @@ class GrammarFiles:
             GrammarError: there is no such lexer here.
         """
         named = _LEXER.search(self.text)
-        if named is None or named[1] in (BASIC, CONTEXTUAL):
+        if named is None or named[1] in LEXERS:
             return named[1] if named else BASIC
         line = self.text.count("\n", 0, named.start()) + 1
         raise GrammarError(
-            f'Cannot use the lexer "{named[1]}" ({self.name}, line {line}): only "{BASIC}" and '
-            f'"{CONTEXTUAL}" divide a text in one way. Name one of them.'
+            f'Cannot use the lexer "{named[1]}" ({self.name}, line {line}): it is none of '
+            f'"{BASIC}", "{CONTEXTUAL}" and "{DYNAMIC}". Name one of them.'
         )
 
     def listed(self, name: str) -> tuple[str, ...] | None:

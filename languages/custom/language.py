@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from fimlsp.languages.custom.compiling import CompiledGrammar, compiled
-from fimlsp.languages.custom.grammar_files import CONTEXTUAL, GrammarFiles, Read, read_files
+from fimlsp.languages.custom.grammar_files import BASIC, GrammarFiles, Read, read_files
 from fimlsp.languages.custom.indentation import LINE_END, BracketModes, Indenter
 from fimlsp.languages.custom.lalr import AnyMode, LalrStack, SomeStack
 from fimlsp.languages.custom.lexemes import REJECTED, terminal_of
@@ -48,13 +48,13 @@ class LarkLanguage(Language):
 
     @property
     def reader(self) -> str:
-        """The lexer in force."""
+        """The lexer that was chosen."""
         return self.lexer or self.files.lexer
 
     @property
-    def is_contextual(self) -> bool:
-        """True if the contextual lexer reads its files; in a language of indentation the basic one does."""
-        return self.reader == CONTEXTUAL and self.indenter is None
+    def lexer_in_force(self) -> str:
+        """The lexer that reads its files; in a language of indentation that is the basic one."""
+        return self.reader if self.indenter is None else BASIC
 
     @property
     def name(self) -> str:  # type: ignore[override]  # depends on the file
@@ -162,9 +162,9 @@ def load_grammar(
 ) -> LarkLanguage:
     """The language of the Lark grammar at *path*, or of its *text*, whose files start with the rule *start*.
 
-    *lexer* is "basic" or "contextual"; by default it is the one that a comment of the grammar names, or the
-    basic one. Imports must lie in the grammar's own folder or belong to Lark; none of them is ever run.
-    *read* reads a file; by default it is opened from disk.
+    *lexer* is "basic", "contextual" or "dynamic"; by default it is the one that a comment of the grammar
+    names, or the basic one. Imports must lie in the grammar's own folder or belong to Lark; none of them is
+    ever run. *read* reads a file; by default it is opened from disk.
 
     Raises:
         GrammarError: the grammar cannot be read or used; the message names a remedy.

@@ -205,6 +205,16 @@ def compiled_lexemes(
     return cached(key, lambda: _build(in_order, ignored, after, files))
 
 
+def automaton_alone(terminal: TerminalDef, files: GrammarFiles) -> CompactDfa:
+    """The DFA of *terminal* alone, after which any text may follow.
+
+    Raises:
+        GrammarError: as in `compiled_lexemes`.
+    """
+    _check_widths([terminal], files)
+    return _build([terminal], frozenset(), {}, files, others=True)
+
+
 def _check_widths(terminals: Sequence[TerminalDef], files: GrammarFiles) -> None:
     for terminal in terminals:
         try:
@@ -222,7 +232,12 @@ def _check_widths(terminals: Sequence[TerminalDef], files: GrammarFiles) -> None
 
 
 def _build(
-    terminals: Sequence[TerminalDef], ignored: frozenset[str], after: Mapping[str, int], files: GrammarFiles
+    terminals: Sequence[TerminalDef],
+    ignored: frozenset[str],
+    after: Mapping[str, int],
+    files: GrammarFiles,
+    *,
+    others: bool = False,
 ) -> CompactDfa:
     words = words_of(terminals)
     embedded = {
@@ -254,7 +269,7 @@ def _build(
     }
     hidden = frozenset(kinds.index(one.name) for one in terminals if one.name in ignored)
     skipped = frozenset[int]() if LINE_END in kinds else hidden  # columns need white space of its own
-    lexemes = Lexemes(program, tuple(starts), kinds, watched, kinds.index(REJECTED), follows, skipped)
+    lexemes = Lexemes(program, tuple(starts), kinds, watched, kinds.index(REJECTED), follows, skipped, others)
     try:
         dfa = leftmost_first(lexemes, CODE, _Limits().check)
     except LookAroundError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fimlsp.languages.custom.compiling import terminals_of
-from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL
+from fimlsp.languages.custom.grammar_files import BASIC, CONTEXTUAL, DYNAMIC
 from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.languages.custom.lexemes import REJECTED, without_mode
 from fimlsp.lexing.automata.dfa import DEAD
@@ -98,7 +98,8 @@ def _ends_a_text(engine: Engine, right: bytes) -> bool:
 def described(language: LarkLanguage, text: bytes, found: Refusal) -> Trial:
     """The refusal of *text* by *language* at the place *found*, with the remedies that are known."""
     names = {without_mode(name) for name in found.expected}
-    lexeme = _lexeme_at(language, text, found.offset)
+    is_dynamic = language.reader == DYNAMIC  # which takes no terminal for another
+    lexeme = None if is_dynamic else _lexeme_at(language, text, found.offset)
     if lexeme is not None and not _takes_place(language, text, lexeme, names):
         lexeme = None
     return Trial(
@@ -131,12 +132,17 @@ def _takes_place(
 
 def _other_lexer(language: LarkLanguage, text: bytes) -> str | None:
     """The lexer that reads all of *text*, if the one of *language* does not."""
-    other = replace(language, lexer=BASIC if language.reader == CONTEXTUAL else CONTEXTUAL)
+    others = (BASIC if language.reader == CONTEXTUAL else CONTEXTUAL, DYNAMIC)
+    return next((lexer for lexer in others if _reads(language, lexer, text)), None)
+
+
+def _reads(language: LarkLanguage, lexer: str, text: bytes) -> bool:
+    """True if *lexer* differs from the one of *language*, and reads all of *text*."""
+    other = replace(language, lexer=lexer)
     try:
-        differs = other.is_contextual != language.is_contextual
-        return other.lexer if differs and first_refusal(Engine(other), text) is None else None
+        return other.lexer_in_force != language.lexer_in_force and first_refusal(Engine(other), text) is None
     except GrammarError:
-        return None
+        return False
 
 
 def _lexeme_at(language: LarkLanguage, text: bytes, offset: int) -> tuple[int, int, str] | None:

@@ -24,6 +24,8 @@ from fimlsp.lexing.automata.regex import (
 )
 
 _BREAKS = "\n\r"
+_SEPARATORS = "\u2028\u2029"
+"""Line ends of the standard where no line is cut. Among children they are text."""
 _SPACES = " \t"
 
 
@@ -80,7 +82,7 @@ def element_lexemes(
 ) -> tuple[Rule, ...]:
     """The lexemes of an element in a *shape* (see `jsx_modes.py`), *gaps* being those between names."""
     name = name_in_tag(first, part)
-    line_end = choice("\r\n", *_BREAKS)
+    line_end = choice("\r\n", *_BREAKS, *_SEPARATORS)
     if shape == "children":
         return (
             *element_starts(first, part, "CHILD_"),
@@ -88,7 +90,7 @@ def element_lexemes(
             Rule("FRAGMENT_END", sequence("</>")),
             Rule("CHILD_BRACE", sequence("{")),
             Rule("CHILD_TEXT", choice(some(character_but("{}<>,;" + _BREAKS)), one_of(",;"))),
-            Rule("NL", line_end),
+            Rule("NL", choice("\r\n", *_BREAKS)),
         )
     if shape == "value":
         strings = (sequence(quote, many(character_but(quote)), quote) for quote in "\"'")

@@ -14,9 +14,9 @@ In an element each tag has an entry in the stack. So have the children between t
 arguments of types in a tag. Outside of elements and templates it is empty: there the grammar alone counts
 braces.
 
-A line may start in code, among children, in an opening or in a closing tag. Right of a cursor the stack is
-unknown, so the `}` of an expression and the end of an element lead to several modes. The grammar decides
-among them, as hardly a lexeme occurs in two of them.
+A line may start in code, in a template, among children, in an opening or in a closing tag. Right of a cursor
+the stack is unknown, so the `}` of an expression and the end of an element lead to several modes. The grammar
+decides among them, as hardly a lexeme occurs in two of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from functools import cache
 from fimlsp.languages.typescript.modes import (
     CODE_SHAPES,
     MOST_OPEN,
-    SOME_FIELD,
     SOME_TEMPLATE,
     TEMPLATE,
     TemplateModes,
@@ -47,7 +46,6 @@ _OPEN, _CHILDREN, _CLOSE, _TYPES = "<a", "<a>", "</a", "<"
 _SOME_OPEN, _SOME_CHILDREN, _SOME_CLOSE, _SOME_TYPES = "a tag", "children", "a closing tag", "types"
 _TAGS, _CHILDREN_OF, _TYPES_OF = {_OPEN, _SOME_OPEN}, {_CHILDREN, _SOME_CHILDREN}, {_TYPES, _SOME_TYPES}
 _BOTTOMS = {_SOME_OPEN, _SOME_CHILDREN, _SOME_CLOSE}
-_UNREADABLE_AFTER_LINE = frozenset({TEMPLATE, SOME_TEMPLATE, "${", SOME_FIELD, _TYPES, _SOME_TYPES})
 
 _IN_TAG = {
     "name": {"TAG_NAME": "tag", "TAG_LINE_END": "tag"},
@@ -132,26 +130,24 @@ _UP_TO_ANGLE = re.compile(rb"(?:[^=>]|=>|=)*?>")
 _STATEMENT = re.compile(
     rb"\b(?:break|case|catch|const|continue|else|export|finally|for|if|return|switch|throw|try|var|while)\b[^:?]"
 )
-_PLACES = {"line": 0, "children": 1, "tag": 2, "closing": 3}
+_PLACES = {"line": 0, "text": 1, "children": 2, "tag": 3, "closing": 4}
 
 
 class JsxModes(TemplateModes):
     """The `shape` before a byte, and the templates, elements and braces around it, outermost first.
 
-    An unknown bottom is code, children or a tag with unknown surroundings, each in a template or outside.
+    An unknown bottom is code, text, children or a tag, each with unknown surroundings.
     """
 
-    __slots__ = ("_opened", "_starts_line")
+    __slots__ = ("_starts_line",)
 
     def __init__(self, shape: str, around: tuple[str, ...], *, known: bool) -> None:
         super().__init__(shape, around, known=known)
-        is_joined = not _UNREADABLE_AFTER_LINE.isdisjoint(around)
-        self.depth *= is_joined  # lines start inside elements too
+        is_joined = not _TYPES_OF.isdisjoint(around)  # lines start inside everything else
+        self.depth = len(around) if is_joined else 0
         self._starts_line = None if is_joined else _PLACES.get(shape)
-        self._opened: tuple[str, ...] = ()
-        if self._starts_line != 0:
-            templates = (TEMPLATE,) * sum(entry in (TEMPLATE, SOME_TEMPLATE) for entry in around)
-            self._opened = (shape, *templates, *((_TYPES,) if not _TYPES_OF.isdisjoint(around) else ()))
+        if is_joined:
+            self._opened = (*(self._opened or ("line",)), _TYPES)
 
     def after(self, lexeme: str) -> JsxModes | None:
         """As in `ModeStack`."""
@@ -212,11 +208,11 @@ class JsxModes(TemplateModes):
 
     def _after_brace(self) -> JsxModes | None:
         around = self.around
-        if not around or around[-1] == SOME_FIELD:
+        if not around:
             return None
-        return (
-            self._with("text", around[:-1]) if around[-1] == "${" else self._outside(around[:-1], "operator")
-        )
+        if around[-1] == "${":
+            return self._with("text", around[:-1])
+        return self._outside(around[:-1], "operator")
 
     def _outside(self, around: tuple[str, ...], code: str = "operand") -> JsxModes:
         """The modes after an element or a brace within *around*, of the shape *code* if that is code."""
@@ -230,23 +226,19 @@ class JsxModes(TemplateModes):
         return self._with(shape, (*self.around, entry)) if len(self.around) < MOST_OPEN else None
 
     def beyond(self, lexeme: str) -> tuple[tuple[tuple[str, ...], JsxModes], ...]:
-        """As in `ModeStack`; of closed modes only templates are mentioned."""
-        field = self.around[:1] if self.around[:1] == (SOME_FIELD,) else ()
-        children, tag = (
-            self._with("children", (*field, _SOME_CHILDREN)),
-            self._with("tag", (*field, _SOME_OPEN)),
-        )
+        """As in `ModeStack`. The grammar knows the templates around, so none is mentioned."""
+        children, tag = self._with("children", (_SOME_CHILDREN,)), self._with("tag", (_SOME_OPEN,))
+        operand = self._with("operand", ())
         if lexeme == "TEMPLATE_END":
-            return ((), self._with("operand", ())), ((), self._with("operand", (SOME_FIELD,)))
+            return (((), operand),)
         if lexeme in (">", "ANGLE") and self.around[-1:] == (_SOME_TYPES,):
             return ((), self._with("angle", self.around)), ((), tag)
-        if lexeme not in _ENDS and (lexeme != "}" or self._in_types):
+        if lexeme in _ENDS:
+            return ((), operand), ((), children), ((), tag)
+        if lexeme != "}" or self._in_types:
             return ()
-        code = self._with("operand" if lexeme in _ENDS else "operator", field)
-        ways = ((), code), ((), children), ((), tag)
-        if lexeme == "}" and field:
-            return (*ways, ((TEMPLATE,), self._with("text", (SOME_TEMPLATE,))))
-        return ways
+        code, text = self._with("operator", ()), self._with("text", (SOME_TEMPLATE,))
+        return ((), code), ((), text), ((), children), ((), tag)
 
     @property
     def starts_line(self) -> int | None:
@@ -278,8 +270,13 @@ class JsxModes(TemplateModes):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """As in `ModeStack`: the shape, an entry for each open template, and one in arguments of types."""
+        """As in `ModeStack`: the shape, an entry in any template, and one in arguments of types."""
         return self._opened
+
+    def closes_as(self, opened: tuple[str, ...]) -> bool:
+        """As in `ModeStack`."""
+        in_types = self._opened[-1:] == (_TYPES,)
+        return super().closes_as(opened) and (opened[-1:] == (_TYPES,)) == in_types
 
 
 @cache
@@ -288,8 +285,9 @@ def jsx_modes(shape: str, around: tuple[str, ...] = (), *, known: bool = True) -
     return JsxModes(shape, around, known=known)
 
 
-LINE_STARTS = (
+JSX_LINE_STARTS = (
     jsx_modes("line", known=False),
+    jsx_modes("text", (SOME_TEMPLATE,), known=False),
     jsx_modes("children", (_SOME_CHILDREN,), known=False),
     jsx_modes("tag", (_SOME_OPEN,), known=False),
     jsx_modes("closing", (_SOME_CLOSE,), known=False),
@@ -302,13 +300,11 @@ def jsx_modes_at_cursor(*, in_template: bool, types: bool) -> tuple[JsxModes, ..
 
     Those in a template only if *in_template*, and those in arguments of types only with *types*.
     """
-    parts: list[tuple[str, tuple[str, ...]]] = [(shape, (bottom,)) for shape, bottom in _ELEMENTS]
-    parts += [(shape, (_SOME_OPEN, _SOME_TYPES)) for shape in CODE_SHAPES if types]
-    code: list[tuple[str, tuple[str, ...]]] = [(shape, ()) for shape in CODE_SHAPES]
-    stacks = [*code[1:], *parts]
+    stacks: list[tuple[str, tuple[str, ...]]] = [(shape, ()) for shape in CODE_SHAPES if shape != "line"]
+    stacks += [(shape, (bottom,)) for shape, bottom in _ELEMENTS]
+    stacks += [(shape, (_SOME_OPEN, _SOME_TYPES)) for shape in CODE_SHAPES if types]
     if in_template:
         stacks.append(("text", (SOME_TEMPLATE,)))
-        stacks += [(shape, (SOME_FIELD, *around)) for shape, around in (*code, *parts)]
     return tuple(jsx_modes(shape, around, known=False) for shape, around in stacks)
 
 

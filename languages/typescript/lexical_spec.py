@@ -9,7 +9,12 @@ from functools import cache
 from importlib.resources import files
 
 from fimlsp.languages.typescript.jsx_lexemes import element_lexemes, element_starts, generic_starts
-from fimlsp.languages.typescript.jsx_modes import ELEMENT_SHAPES, LINE_STARTS, STARTING_SHAPES, jsx_modes
+from fimlsp.languages.typescript.jsx_modes import (
+    ELEMENT_SHAPES,
+    JSX_LINE_STARTS,
+    STARTING_SHAPES,
+    jsx_modes,
+)
 from fimlsp.languages.typescript.modes import (
     CODE_SHAPES,
     COMMENT_END,
@@ -17,6 +22,7 @@ from fimlsp.languages.typescript.modes import (
     CONTEXTUAL,
     LINE_END,
     LINE_ENDS,
+    LINE_STARTS,
     template_modes,
 )
 from fimlsp.lexing.automata.dfa import CompactDfa, Rule, Terminals, cached, compile_terminals
@@ -139,7 +145,7 @@ _FAMILIES: Mapping[str, Family] = {
     **dict.fromkeys((LINE_END, *LINE_ENDS.values()), "line end"),
 }
 _MARKS = {"ANGLE_SPACE", "ANGLE_COMMENT", "TAG_LINE_END"}
-_UNSEEN = frozenset({"WIDE_SPACE", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "CHILD_TEXT"}) | _MARKS
+_UNSEEN = frozenset({"WIDE_SPACE", "BLOCK_COMMENT", "COMMENT_OVER_LINES", "TEXT", "CHILD_TEXT"}) | _MARKS
 _SKIPPED = _UNSEEN - _MARKS | {"NL", "SPACE", "COMMENT", "BAD"}
 _BRACKETS = {
     "TEMPLATE_START",
@@ -181,11 +187,12 @@ def typescript_lexical_spec(*, jsx: bool = False, types: bool = True) -> Lexical
     """
     dfa = _compiled(jsx=jsx, types=types).expand()
     changers = frozenset(dfa.kinds) - _SKIPPED
+    line_starts = JSX_LINE_STARTS if jsx else LINE_STARTS
     return LexicalSpec(
         dfa=dfa,
         start=jsx_modes("line") if jsx else template_modes("line"),
-        unknown=LINE_STARTS[0] if jsx else template_modes("line", known=False),
-        line_starts=LINE_STARTS if jsx else (),
+        unknown=line_starts[0],
+        line_starts=line_starts,
         comment="COMMENT",
         comment_mark=b"//",
         unseen=_UNSEEN,
@@ -288,13 +295,18 @@ def _code(shape: str) -> tuple[Rule, ...]:
 
 
 def _text() -> tuple[Rule, ...]:
-    """The lexemes within a template. Only a tagged one may contain `ODD_TEXT`, a malformed escape."""
-    plain, digit, zero = choice(character_but("`\\$" + string.digits), _escape()), _DIGIT, "\\0"
+    """The lexemes within a template. Only a tagged one may contain `ODD_TEXT`, a malformed escape.
+
+    Text means nothing. It ends with a line, and at the separators, as lines are cut there.
+    """
+    cuts = ";,\n\r"
+    plain, digit, zero = choice(character_but("`\\$" + string.digits + cuts), _escape()), _DIGIT, "\\0"
     odd_unicode = sequence(
         "\\u", choice(maybe(_HEX, maybe(_HEX, maybe(_HEX))), sequence("{", many(_HEX), maybe("}")))
     )
     return (
-        Rule("TEXT", choice(some(choice(plain, digit, sequence(some(zero), plain))), zero, "$")),
+        Rule("TEXT", choice(some(choice(plain, digit, sequence(some(zero), plain))), zero, one_of("$,;"))),
+        Rule("NL", choice("\r\n", *"\r\n")),
         Rule(
             "ODD_TEXT",
             choice(odd_unicode, sequence("\\x", maybe(_HEX)), sequence("\\", _DIGIT, maybe(_DIGIT))),

@@ -13,8 +13,11 @@ and that of a line end. So each lexeme that the grammar sees chooses the *shape*
 | `angle` | `>`, where a second `>` or a `=` belongs to the sign before it | starts one | a lexeme |
 | `text` | in a template | text | text |
 
-Every line starts in the shape `line`, so it has the same lexemes in every context. In a template the stack
-has an entry for each open template, each `${`, and each brace within that.
+A line may start in code, in the shape `line`, or in the text of a template. From each of the two it has the
+same lexemes in every context. Right of a cursor the stack is unknown, so a `}` may end a block, or a field
+of a template (`${`). The grammar decides.
+
+In a template the stack has an entry for each open template, each `${`, and each brace within that.
 """
 
 from __future__ import annotations
@@ -66,26 +69,30 @@ _SHAPES = (
 )
 MOST_OPEN = 100
 """The most entries of a stack."""
-SOME_FIELD, SOME_TEMPLATE = "a field", "a template"
+SOME_TEMPLATE = "a template"
 TEMPLATE = "`"
 """The entry of an open template in a stack."""
+
+_TEMPLATES = {TEMPLATE, SOME_TEMPLATE}
+_PLACES = {"line": 0, "text": 1}
+"""The number of the line start for each shape that is one."""
 
 
 class TemplateModes(ModeStack):
     """The `shape` before a byte, and the templates, fields and braces around it, outermost first.
 
-    An unknown bottom is ordinary code, a template with unknown surroundings, or a field (`${`) in which an
-    unknown number of braces is open.
+    An unknown bottom is code or the text of a template, each with unknown surroundings.
     """
 
-    __slots__ = ("around",)
+    __slots__ = ("_opened", "around")
 
     terminated = True
 
     def __init__(self, shape: str, around: tuple[str, ...], *, known: bool) -> None:
         super().__init__(shape, known=known)
         self.around = around
-        self.depth = len(around)
+        in_template = (TEMPLATE,) * (not _TEMPLATES.isdisjoint(around))
+        self._opened = (shape, *in_template) if shape != "line" or in_template else ()
 
     def __repr__(self) -> str:
         return f"{super().__repr__()} in {self.around}"
@@ -101,10 +108,10 @@ class TemplateModes(ModeStack):
             if lexeme != "TEMPLATE_END":
                 return self
             return None if around[-1] == SOME_TEMPLATE else self._with("operand", around[:-1])
-        if around and lexeme == "{":
+        if lexeme == "{" and (around or not self.known):
             return self._inside("operator", "{")
-        if around and lexeme == "}":
-            if around[-1] == SOME_FIELD:
+        if lexeme == "}" and (around or not self.known):
+            if not around:
                 return None
             return self._with("text" if around[-1] == "${" else "operator", around[:-1])
         return self._with(self._shape_after(lexeme), around)
@@ -118,16 +125,23 @@ class TemplateModes(ModeStack):
         return template_modes(shape, around, known=self.known)
 
     def _inside(self, shape: str, entry: str) -> TemplateModes | None:
-        return self._with(shape, (*self.around, entry)) if self.depth < MOST_OPEN else None
+        return self._with(shape, (*self.around, entry)) if len(self.around) < MOST_OPEN else None
 
     def beyond(self, lexeme: str) -> tuple[tuple[tuple[str, ...], TemplateModes], ...]:
         """As in `ModeStack`."""
-        if lexeme == "TEMPLATE_END":
-            return ((), self._with("operand", ())), ((), self._with("operand", (SOME_FIELD,)))
-        return (
-            (("{",), self._with("operator", (SOME_FIELD,))),
-            (("${", TEMPLATE), self._with("text", (SOME_TEMPLATE,))),
-        )
+        code = self._with("operand" if lexeme == "TEMPLATE_END" else "operator", ())
+        text = self._with("text", (SOME_TEMPLATE,))
+        return (((), code),) if lexeme == "TEMPLATE_END" else (((), code), ((), text))
+
+    @property
+    def starts_line(self) -> int | None:
+        """As in `ModeStack`."""
+        return _PLACES.get(self.shape)
+
+    def at_line_start(self, number: int) -> TemplateModes | None:
+        """As in `ModeStack`."""
+        own = "line" if self.shape in CODE_SHAPES else self.shape
+        return self._with(own, self.around) if _PLACES.get(own) == number else None
 
     @property
     def mode(self) -> str:
@@ -137,7 +151,7 @@ class TemplateModes(ModeStack):
     @property
     def in_code(self) -> bool:
         """As in `ModeStack`."""
-        return not self.around
+        return self.shape in CODE_SHAPES
 
     @property
     def line_end(self) -> str | None:
@@ -152,15 +166,12 @@ class TemplateModes(ModeStack):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """As in `ModeStack`: the shape, as the next lexemes depend on it, and the entries around it."""
-        if self.shape == "line" and not self.around:
-            return ()
-        entries = (
-            TEMPLATE if entry == SOME_TEMPLATE else entry
-            for entry in reversed(self.around)
-            if entry != SOME_FIELD
-        )
-        return (self.shape, *entries)
+        """As in `ModeStack`: the shape, as the next lexemes depend on it, and an entry in any template."""
+        return self._opened
+
+    def closes_as(self, opened: tuple[str, ...]) -> bool:
+        """As in `ModeStack`: the shape decides, as the grammar knows the templates around."""
+        return (opened[0] if opened else "line") == self.shape
 
 
 @cache
@@ -169,9 +180,17 @@ def template_modes(shape: str, around: tuple[str, ...] = (), *, known: bool = Tr
     return TemplateModes(shape, around, known=known)
 
 
+LINE_STARTS = (
+    template_modes("line", known=False),
+    template_modes("text", (SOME_TEMPLATE,), known=False),
+)
+"""The modes that a line may start in, with unknown surroundings; the first is that of code."""
+
+
 def modes_at_cursor(*, in_template: bool) -> tuple[TemplateModes, ...]:
-    """The modes that a middle may end in apart from code, those in a template only if *in_template*."""
-    bottoms: list[tuple[str, tuple[str, ...]]] = [(shape, ()) for shape in CODE_SHAPES if shape != "line"]
-    if in_template:
-        bottoms += [("text", (SOME_TEMPLATE,)), *((shape, (SOME_FIELD,)) for shape in CODE_SHAPES)]
-    return tuple(template_modes(shape, around, known=False) for shape, around in bottoms)
+    """The modes that a middle may end in apart from the start of a line of code.
+
+    That in the text of a template only if *in_template*.
+    """
+    code = tuple(template_modes(shape, known=False) for shape in CODE_SHAPES if shape != "line")
+    return (*code, LINE_STARTS[1]) if in_template else code

@@ -210,7 +210,7 @@ def minimised(
     The state *apart* is never merged, even with an equivalent state.
     """
     labels = [_APART if state == apart else kind for state, kind in enumerate(accepts)]
-    block = _equivalent(rows, labels)
+    block = equivalent(rows, labels)
     members = [block.index(number) for number in range(max(block) + 1)]
     merged = tuple(tuple(block[target] for target in rows[member]) for member in members)
     merged_accepts = tuple(accepts[member] for member in members)
@@ -292,7 +292,7 @@ def _step(
     return list(map(frozenset, targets))
 
 
-def _equivalent(rows: Rows, accepts: list[int]) -> list[int]:
+def equivalent(rows: Rows, accepts: list[int]) -> list[int]:
     """The equivalence class of each state, by partition refinement (Moore 1956); `DEAD` is in class 0."""
     selectors = [itemgetter(*row) for row in rows]
     block, count = accepts, 0

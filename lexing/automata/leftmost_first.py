@@ -237,7 +237,7 @@ class Lexemes:
     maps a kind to watched words, each as its first step, its last step, and its kind. `rejected` is the kind
     of text that is never valid. `after` are the bytes that may follow a lexeme of each kind, as bit sets,
     with `END_OF_TEXT` if it may be the last. Of kinds that are missing, all may. A lexeme may begin with text
-    of the kinds `ignored`.
+    of the kinds `ignored`. If `others` is true, unknown lexemes may follow as well.
     """
 
     program: Program
@@ -247,6 +247,7 @@ class Lexemes:
     rejected: int
     after: Mapping[int, int] = field(default_factory=dict, hash=False)
     ignored: frozenset[int] = frozenset()
+    others: bool = False
 
 
 def leftmost_first(lexemes: Lexemes, mode: str, check: Callable[[int], None]) -> CompactDfa:
@@ -354,6 +355,8 @@ class _Subsets:
         """
         waits = any(thread.step in self.kind_of for thread in state.threads)
         if self._accepts(accepted) and (is_certain or not waits):
+            if self.lexemes.others:
+                return _GOES_ON
             if not self.lexemes.after.get(accepted, -1) & self._class_bits[byte]:
                 return None
             return self._moved_on(Rest(self.first, _START, accepted in self.lexemes.ignored), byte)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from fimlsp.errors import explain
 from fimlsp.languages.python import Python
+from fimlsp.languages.python.missing_names.annotation_texts import AnnotationTexts
 from fimlsp.languages.python.missing_names.at_cursor import missing_at_cursor
 from fimlsp.languages.python.missing_names.likely_texts import ImportTexts, LikelyTexts
-from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
+from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit, work_limit
 from fimlsp.lsp_server.last_edits import RepeatedChanges, brings_back
 from fimlsp.lsp_server.messages import Complete, Completion, Limits, Load, Rest, Workspace
 from fimlsp.lsp_server.worker.answers import (
@@ -69,21 +70,18 @@ GRAMMAR_PERCENT = 40
 """Progress of loading after the grammar, before the model."""
 
 TOO_SLOW = "the model did not answer within {} ms (option deadlineMs)"
-
 STILL_READING = "the model is still reading, and goes on while you do not type (option deadlineMs)"
 
 SLOW_IN_A_ROW = 3
 """After so many slow requests in a row, a model server counts as failed."""
 
 ONLY_ESCAPES = "only a text that leaves the bracket at the cursor connects (option contextEscape)"
-
 PYTHON_ONLY = "the bundled model is trained on Python only; choose another one (option model)"
-
 CONTEXT_TOO_SLOW = "parsing the text around the cursor takes longer than the time limit (option deadlineMs)"
 SELECTION_TOO_SLOW = "checking the suggestion takes too long here; request it by hand"
 
-SELECTION_S = 0.5
-"""Time limit for the selection among the decoded texts, even after the deadline."""
+SELECTION_S = 0.5, 3.0
+"""Seconds of work, and on the clock, for the selection among the decoded texts, even after the deadline."""
 
 
 def distinct_percents(report: Callable[[int], None]) -> Callable[[float], None]:
@@ -172,6 +170,7 @@ class Job:
         if self.entry.is_python:
             texts.append(LikelyTexts.at(left, right, self._signatures))
             texts.append(ImportTexts.at(left, path, self.others.imports))
+            texts.append(AnnotationTexts.at(left, right))
         texts.append(RepeatedChanges.at(self.request.recent, left, right))
         return [text for text in texts if text is not None]
 
@@ -392,7 +391,7 @@ class Backend:
         if names is None or self._names is None:
             return answer
         self._names.learn(request.document, names)
-        return replace(answer, unknown_names=names.problem)
+        return replace(answer, unknown_names=names.why_unknown())
 
     def _sized(self, model: FimModel, limits: Limits) -> FimModel:
         """*model* with prompts that it can read in good time, the same however many tokens it may write."""
@@ -420,7 +419,7 @@ class Backend:
         self._slow = 0
         relaxed = job.assumptions()
         try:
-            with interruptible(time_limit(SELECTION_S)):
+            with interruptible(work_limit(*SELECTION_S)):
                 answer = replace(self._select(job, written, relaxed), left_out=job.others.left_out)
             if any(is_shortened(middle, job.limits) for middle in written):
                 answer = replace(answer, final=False)

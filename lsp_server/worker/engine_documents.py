@@ -8,6 +8,7 @@ kept. Each edit starts the look-up of names at the new cursor, in another proces
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ MOST_OF_CELLS = 100_000
 STEP = 2_000
 """Bytes parsed in one piece of idle work, about 4 ms; requests are answered in between."""
 
+_ENTER_IN_BRACKETS = re.compile(rb"(\r?\n[ \t]*)\r?\n[ \t]*")
+"""Matches the text of Enter between two brackets; the cursor stays before that of the closing one."""
+
 REFUSED_PLACE_S = 0.5
 """Time limit for finding the place that a grammar refuses."""
 
@@ -45,7 +49,7 @@ class DocumentEntry:
     """A document: its text, the engine's document if it is in use, and the offset of its last edit.
 
     *path* is its file, if it has one, or the notebook of a cell (*is_cell*). *policy* is that of its
-    language. The text of its last edit ends at *edit_end*.
+    language. After its last edit the cursor is probably at *edit_end*.
     """
 
     path: Path | None
@@ -116,7 +120,7 @@ class EngineDocuments:
         known, steps = entry.document, entry.steps
         entry.document = entry.steps = None
         entry.version = version
-        entry.edited_at, entry.edit_end = replacement.start, replacement.start + len(replacement.text)
+        entry.edited_at, entry.edit_end = replacement.start, replacement.start + _typed(replacement.text)
         self._entries.move_to_end(document)
         try:
             if known is not None:
@@ -287,6 +291,12 @@ class EngineDocuments:
                 return
             entry.document = entry.steps = None
             total -= len(entry.data)
+
+
+def _typed(text: bytes) -> int:
+    """The length of *text* up to the cursor, if the user has just typed it."""
+    enter = _ENTER_IN_BRACKETS.fullmatch(text)
+    return len(text) if enter is None else enter.end(1)
 
 
 def preparation(document: Document) -> Iterator[int]:

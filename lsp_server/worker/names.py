@@ -16,10 +16,10 @@ from fimlsp.lsp_server.worker.file_guard import GUARDED_COMMAND
 
 @dataclass(frozen=True, slots=True)
 class NamesAtCursor:
-    """The preference for names at one cursor, and the reason if they are unknown."""
+    """The preference for names at one cursor. *why_unknown* returns the reason if they are not known yet."""
 
     preference: NamePreference
-    problem: str | None
+    why_unknown: Callable[[], str | None]
 
 
 class _Readable(NamedTuple):
@@ -78,7 +78,7 @@ class NameLookup:
         """The names between *left* and *right* of *document*, as far as they are known; never waits."""
         cursor = self.look_up(document, path, left, right)
         preference = NamePreference(left, right, cursor.state, lambda: self._analysis.known(document, cursor))
-        return NamesAtCursor(preference, self._analysis.problem(document, cursor))
+        return NamesAtCursor(preference, lambda: self._analysis.problem(document, cursor))
 
     def are_looked_up(self, when_done: Callable[[], None]) -> bool:
         """True if all names are looked up; otherwise *when_done* is called later, by another thread."""

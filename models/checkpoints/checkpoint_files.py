@@ -22,6 +22,9 @@ from fimlsp.models.errors import MissingExtraError, ModelError, is_panic, requir
 from fimlsp.models.prompts.chat_template import ChatTemplate, encode_marked
 from fimlsp.models.regular_files import CONFIG_BYTES_MAX, TEXT_BYTES_MAX, check_regular, read_bounded
 
+BUNDLED = Path(__file__).parents[1] / "bundled"
+"""The folder of the bundled model."""
+
 BUFFER_KEY = "fimlsp_buffer_cache"
 PROMPT_KEY = "fimlsp_prompt_tokens"
 READ_WHOLE = (".json", ".jinja", ".model", ".txt")

@@ -66,8 +66,8 @@ def _different(first: Decoding, should_stop: Callable[[], bool]) -> list[Middle]
     """The middle of *first*, and different ones up to the wanted number."""
     settings = first.settings
     middles = [first.run(should_stop)]
-    if isinstance(first.model, Redraws) and (drawn := first.model.drawn(1)) is not None:
-        runs = _redrawn(first, first.model, drawn)
+    if isinstance(first.model, Redraws) and (drawn := first.model.drawn(1, settings.candidates - 1)):
+        runs = _redrawn(first, middles, first.model, drawn)
     elif settings.temperature:
         runs = _samples(first, should_stop)
     else:
@@ -107,13 +107,20 @@ def _samples(first: Decoding, should_stop: Callable[[], bool]) -> Iterator[Decod
         yield from runs
 
 
-def _redrawn(first: Decoding, model: Redraws, drawn: NextToken | None) -> Iterator[Decoding]:
-    """Runs like *first* with texts that *model* draws, of which the first comes from *drawn*."""
-    for number in count(2):
-        if drawn is None:
-            return
-        yield replace(first.redrawn(0), model=drawn)
-        drawn = model.drawn(number)
+def _redrawn(
+    first: Decoding, middles: Sequence[Middle], model: Redraws, drawn: Sequence[NextToken]
+) -> Iterator[Decoding]:
+    """Runs like *first* with texts that *model* draws, of which the first are *drawn*.
+
+    Each starts with a word of its own draw. The caller adds new middles to *middles*; as many as are missing
+    then are drawn together.
+    """
+    number = 1
+    while drawn:
+        for network in drawn:
+            yield replace(first.redrawn(0), model=network, at_prompt=None)
+        number += len(drawn)
+        drawn = model.drawn(number, first.settings.candidates - len(middles))
 
 
 @dataclass(frozen=True, slots=True, order=True)

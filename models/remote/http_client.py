@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -111,10 +111,8 @@ class Connection:
             raise _gone(address, error) from error
         return cls(address, _encrypted(connected, address) if address.is_encrypted else connected)
 
-    def request(
-        self, method: str, path: str, headers: dict[str, str], body: bytes, deadline: Deadline
-    ) -> int:
-        """Send a request and wait for the head of the answer; returns the status.
+    def send(self, method: str, path: str, headers: dict[str, str], body: bytes, deadline: Deadline) -> None:
+        """Send a request.
 
         Raises:
             ServerError: the server has gone, or its answer is not HTTP.
@@ -129,6 +127,14 @@ class Connection:
         head = self._http.send(h11.Request(method=method, target=target, headers=fields))
         data = self._http.send(h11.Data(data=body)) if body else b""
         self._send_all((head or b"") + (data or b"") + (self._http.send(h11.EndOfMessage()) or b""), deadline)
+
+    def status(self, deadline: Deadline) -> int:
+        """Wait for the head of the answer; returns its status.
+
+        Raises:
+            ServerError: the server has gone, or its answer is not HTTP.
+            Interrupted: the caller has lost interest.
+        """
         while not isinstance(event := self._next_event(deadline), h11.Response):
             if not isinstance(event, h11.InformationalResponse):
                 raise _gone(self._address, CLOSED)
@@ -239,6 +245,7 @@ class HttpClient:
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
         self._next: Future[Connection] | None = None
+        self._others = list[Future[Connection]]()
         self._should_stop: Callable[[], bool] = lambda: False
         self._stream_deadline: Deadline | None = None
         self.answered_at = 0.0
@@ -294,15 +301,7 @@ class HttpClient:
         with closing(self._send(path, body, deadline)) as connection:
             if not self.address.is_loopback:
                 self._next = self._open_next()
-            unfinished = b""
-            for part in connection.parts(deadline):
-                *lines, unfinished = (unfinished + part).split(b"\n")
-                yield from filter(None, map(bytes.strip, lines))
-                if len(unfinished) > LINE_MAX:
-                    raise invalid_answer(self.address, f"more than {LINE_MAX >> 20} MB for one token")
-            if unfinished.strip():
-                yield unfinished.strip()
-            self.answered_at = time.monotonic()
+            yield from self._lines(connection, deadline)
 
     def events(self, path: str, body: Mapping[str, object]) -> Generator[Mapping[str, Any], None, None]:
         """Yield the objects that *path* streams: server-sent events with JSON, or lines of JSON.
@@ -311,17 +310,59 @@ class HttpClient:
             ServerError: as `stream`; or an object reports an error, or the stream has another form.
         """
         with closing(self.stream(path, body)) as lines:
-            for line in lines:
-                if line.startswith(NO_DATA):
-                    continue
-                if not line.startswith((b"data:", b"{")):
-                    raise invalid_answer(self.address, "not a stream of events")
-                event = self.read_json(line.removeprefix(b"data:"))
-                if not isinstance(event, Mapping):
-                    raise invalid_answer(self.address, "an event that is not an object")
-                if "error" in event:
-                    raise stream_error(self.address, event["error"], self.kind)
-                yield event
+            yield from self._events_in(lines)
+
+    def side_by_side(
+        self, path: str, bodies: Sequence[Mapping[str, object]]
+    ) -> list[Generator[Mapping[str, Any], None, None]]:
+        """As `events` for each of *bodies*, all of which are sent before an answer is read.
+
+        A connection is closed when its answer is closed, or at the end of `cancellable`.
+
+        Raises:
+            ServerError: the server does not answer.
+            Interrupted: the caller has lost interest.
+        """
+        deadline = Deadline.of(self._should_stop, RUN_S)
+        opening = [self._open_next() for _ in bodies]
+        self._others += opening
+        connections = [self._wait_for(one, deadline) for one in opening]
+        for connection, body in zip(connections, bodies, strict=True):
+            self._write(connection, path, body, deadline)
+        return [self._events_on(connection, deadline) for connection in connections]
+
+    def _events_on(
+        self, connection: Connection, deadline: Deadline
+    ) -> Generator[Mapping[str, Any], None, None]:
+        """The objects of the answer that comes on *connection*."""
+        with closing(connection):
+            self._check_status(connection, deadline)
+            yield from self._events_in(self._lines(connection, deadline))
+
+    def _lines(self, connection: Connection, deadline: Deadline) -> Iterator[bytes]:
+        """The lines of the answer on *connection*, of which the head was read."""
+        unfinished = b""
+        for part in connection.parts(deadline):
+            *lines, unfinished = (unfinished + part).split(b"\n")
+            yield from filter(None, map(bytes.strip, lines))
+            if len(unfinished) > LINE_MAX:
+                raise invalid_answer(self.address, f"more than {LINE_MAX >> 20} MB for one token")
+        if unfinished.strip():
+            yield unfinished.strip()
+        self.answered_at = time.monotonic()
+
+    def _events_in(self, lines: Iterator[bytes]) -> Iterator[Mapping[str, Any]]:
+        for line in lines:
+            if line.startswith(NO_DATA):
+                continue
+            if not line.startswith((b"data:", b"{")):
+                raise invalid_answer(self.address, "not a stream of events")
+            event = self.read_json(line.removeprefix(b"data:"))
+            if not isinstance(event, Mapping):
+                raise invalid_answer(self.address, "an event that is not an object")
+            if "error" in event:
+                raise stream_error(self.address, event["error"], self.kind)
+            yield event
 
     def read_json(self, data: bytes) -> Any:  # noqa: ANN401 - any JSON
         """The JSON value in *data*.
@@ -336,10 +377,13 @@ class HttpClient:
             raise invalid_answer(self.address, kind) from error
 
     def close(self) -> None:
-        """Close the connection that is kept for the next request."""
+        """Close the connection that is kept for the next request, and those of answers side by side."""
         if self._next is not None:
             _close_when_open(self._next)
             self._next = None
+        for opening in self._others:
+            _close_when_open(opening)
+        self._others.clear()
 
     def _send(self, path: str, body: Mapping[str, object] | None, deadline: Deadline) -> Connection:
         """Send a request; returns the connection after the head of the answer.
@@ -357,21 +401,32 @@ class HttpClient:
     def _request(
         self, connection: Connection, path: str, body: Mapping[str, object] | None, deadline: Deadline
     ) -> Connection:
+        try:
+            self._write(connection, path, body, deadline)
+            self._check_status(connection, deadline)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _write(
+        self, connection: Connection, path: str, body: Mapping[str, object] | None, deadline: Deadline
+    ) -> None:
+        """Send a request on *connection*, to the model of a router."""
         if body is not None and self.model:
             body = {"model": self.model, **body}
         data = b"" if body is None else json.dumps(body).encode()
         method = "GET" if body is None else "POST"
         if body is None and self.model:
             path = f"{path}?model={quote(self.model, safe='')}"
-        try:
-            status = connection.request(method, path, self._headers, data, deadline)
-            if status != 200:
-                message = self._message(connection, deadline)
-                raise refused(self.address, status, message, self._variable, self.kind)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        connection.send(method, path, self._headers, data, deadline)
+
+    def _check_status(self, connection: Connection, deadline: Deadline) -> None:
+        """Raise if the answer on *connection* rejects the request."""
+        status = connection.status(deadline)
+        if status != 200:
+            message = self._message(connection, deadline)
+            raise refused(self.address, status, message, self._variable, self.kind)
 
     def _message(self, connection: Connection, deadline: Deadline) -> str:
         """The server's own message for a failure, whichever of the usual JSON keys holds it."""

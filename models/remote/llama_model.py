@@ -14,6 +14,7 @@ from typing import Any
 from fimlsp.models.prompts.families import LEFT, LINE_END, RIGHT, Family, Order, Project
 from fimlsp.models.prompts.fim_format import FimFormat, NoMarkersError, find_format, known_markers
 from fimlsp.models.prompts.vocabulary import CHAT, VISIBLE_SPACE, ModelVocabulary
+from fimlsp.models.remote.bundled_elsewhere import recognised
 from fimlsp.models.remote.errors import RefusedError, invalid_answer
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.llama_server import LearnedBytes, LlamaServer, ServerTokenizer, chat_of_server
@@ -45,24 +46,30 @@ def open_llama_server(
     tokenizer = ServerTokenizer(client, LearnedBytes(client.address, size))
     fim = _fim_format(client, tokenizer, name, family, order).ending_also(_end(client, tokenizer))
     chat = find_markers(tokenizer, CHAT)
-    token_bytes = LearnedBytes(client.address, size, silent=fim.markers.union(chat.values()))
+    own = recognised(listed["meta"], fim, tokenizer)
+    known = own.token_bytes if own is not None else ()
+    token_bytes = LearnedBytes(client.address, size, known, silent=fim.markers.union(chat.values()))
     tokenizer = ServerTokenizer(client, token_bytes)
-    first_bytes = tokenizer.pieces("a")[0][1]
-    adds_space = first_bytes.startswith(b" ")
-    vocabulary = ModelVocabulary(tokenizer.ids, token_bytes, adds_space, markers=chat)
     server = LlamaServer(client, token_bytes, fim.stops)
-    network = LookAhead(server, server.meter, is_own=client.address.is_loopback)
-    return RemoteModel(
+    model = RemoteModel(
         served.name,
         served.kind,
         served.device,
-        network,
-        vocabulary,
+        LookAhead(server, server.meter, is_own=client.address.is_loopback),
+        _vocabulary(tokenizer, token_bytes, chat),
         fim,
         served.context,
         identity=f"{client.address} {listed['id']}",
         chat=chat_of_server(client, tokenizer),
     )
+    return model if own is None else own.described(model, token_bytes)
+
+
+def _vocabulary(
+    tokenizer: ServerTokenizer, token_bytes: LearnedBytes, chat: Mapping[str, int]
+) -> ModelVocabulary:
+    adds_space = tokenizer.pieces("a")[0][1].startswith(b" ")
+    return ModelVocabulary(tokenizer.ids, token_bytes, adds_space, markers=chat)
 
 
 def _file_here(

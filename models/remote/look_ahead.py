@@ -57,6 +57,7 @@ class RemoteModel:
         has_probabilities: True if the server reports log-probabilities.
         estimate: the text of its own `acceptance.json`; empty: it has none.
         wants_buffer: True if the model is to be mixed with the buffer cache; None: unknown.
+        prompt_tokens: maximum number of tokens around the cursor that it reads; None: as many as fit.
         chat: the template of its conversations; None: unknown.
     """
 
@@ -71,6 +72,7 @@ class RemoteModel:
     has_probabilities: bool = True
     estimate: str = ""
     wants_buffer: bool | None = None
+    prompt_tokens: int | None = None
     chat: ChatTemplate | None = None
 
 

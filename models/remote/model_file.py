@@ -39,6 +39,7 @@ TOKENS_KEY = "tokenizer.ggml.tokens"
 TOKENIZER_KEY = "tokenizer.huggingface.json"
 BUFFER_KEY = "fimlsp.buffer_cache"
 ESTIMATE_KEY = "fimlsp.acceptance"
+PROMPT_KEY = "fimlsp.prompt_tokens"
 """The keys with the wishes of models of our own, and with the estimate of their suggestions."""
 
 CACHE_BYTES = 2
@@ -135,6 +136,7 @@ class ModelFile:
             identity=sampled_digest(self.path),
             estimate=self.header.text(ESTIMATE_KEY),
             wants_buffer=self.header.values.get(BUFFER_KEY) is True,
+            prompt_tokens=self.header.number(PROMPT_KEY) or None,
             chat=chat_of_server(client, ServerTokenizer(client, table)) if self.has_chat else None,
         )
 

@@ -5,12 +5,13 @@ Where the model ends, Ollama lists no candidates. Before 0.12.11 it lists none a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fimlsp.models.prompts.families import Family, Order
 from fimlsp.models.prompts.fim_format import find_format, known_markers
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
+from fimlsp.models.remote.drawn_texts import remote_model
 from fimlsp.models.remote.errors import invalid_answer
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.look_ahead import RemoteModel
@@ -21,7 +22,6 @@ from fimlsp.models.remote.texts import (
     TextTable,
     marker_id,
     pieces,
-    remote_model,
 )
 
 CONTEXT = 4096
@@ -32,6 +32,7 @@ class OllamaDialect:
     """`Dialect` of `/api/generate`."""
 
     path = "/api/generate"
+    has_several = False
 
     def body(self, name: str, question: Question) -> dict[str, object]:
         """As of `Dialect`."""
@@ -42,12 +43,13 @@ class OllamaDialect:
         prompt = {"prompt": question.prompt, "raw": True}
         return {"model": name, **prompt, "stream": True, **listed, "options": options}
 
-    def report(self, value: Any) -> Report:  # noqa: ANN401 - any JSON
+    def reports(self, value: Any) -> Sequence[Report]:  # noqa: ANN401 - any JSON
         """As of `Dialect`."""
         positions = [
             (str(position["token"]), _candidates(position)) for position in value.get("logprobs") or ()
         ]
-        return Report(str(value.get("response") or ""), positions, value.get("done_reason") == "stop")
+        end = value.get("done_reason")
+        return [Report(str(value.get("response") or ""), positions, end == "stop", end is not None)]
 
 
 def _candidates(position: Mapping[str, Any]) -> dict[str, Any]:

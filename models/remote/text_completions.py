@@ -23,6 +23,7 @@ from fimlsp.models.prompts.fim_format import (
     named_family,
 )
 from fimlsp.models.prompts.vocabulary import ModelVocabulary
+from fimlsp.models.remote.drawn_texts import remote_model
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.models.remote.look_ahead import CONTEXT_MAX, RemoteModel
@@ -35,7 +36,6 @@ from fimlsp.models.remote.texts import (
     TextTable,
     marker_id,
     pieces,
-    remote_model,
 )
 
 CONTEXT = 2048
@@ -53,6 +53,7 @@ class CompletionsDialect:
     """`Dialect` of `/v1/completions` in the form of OpenAI, with the candidates of tokens as texts."""
 
     path: str = "/v1/completions"
+    has_several: bool = True
 
     def body(self, name: str, question: Question) -> dict[str, object]:
         """As of `Dialect`."""
@@ -67,17 +68,24 @@ class CompletionsDialect:
             body["suffix"] = question.suffix
         if question.candidates is not None:
             body["logprobs"] = question.candidates
+        if question.texts > 1:
+            body["n"] = question.texts
         if question.stops:
             body["stop"] = question.stops[:STOPS_MAX]
         return body
 
-    def report(self, value: Any) -> Report:  # noqa: ANN401 - any JSON
+    def reports(self, value: Any) -> Sequence[Report]:  # noqa: ANN401 - any JSON
         """As of `Dialect`."""
-        if not value["choices"]:
-            return Report("")
-        choice = value["choices"][0]
-        text = str(choice.get("text") or "")
-        return Report(text, _positions(choice.get("logprobs")), choice.get("finish_reason") == "stop")
+        return [
+            _report(choice, choice.get("text"), _positions(choice.get("logprobs")))
+            for choice in value["choices"]
+        ]
+
+
+def _report(choice: Mapping[str, Any], text: object, positions: Sequence[Any] = ()) -> Report:
+    """The report about a *choice* of an answer, which adds *text*."""
+    end = choice.get("finish_reason")
+    return Report(str(text or ""), positions, end == "stop", end is not None, int(choice.get("index") or 0))
 
 
 def _positions(listed: Any) -> list[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - any JSON
@@ -94,6 +102,7 @@ class MistralDialect:
     """`Dialect` of Mistral's `/v1/fim/completions`, which refuses keys that it does not know."""
 
     path: str = "/v1/fim/completions"
+    has_several: bool = False
 
     def body(self, name: str, question: Question) -> dict[str, object]:
         """As of `Dialect`."""
@@ -106,27 +115,39 @@ class MistralDialect:
             "stream": True,
         }
 
-    def report(self, value: Any) -> Report:  # noqa: ANN401 - any JSON
+    def reports(self, value: Any) -> Sequence[Report]:  # noqa: ANN401 - any JSON
         """As of `Dialect`."""
-        choice = value["choices"][0]
-        text = (choice.get("delta") or {}).get("content")
-        return Report(str(text or ""), (), choice.get("finish_reason") == "stop")
+        return [_report(choice, (choice.get("delta") or {}).get("content")) for choice in value["choices"]]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The use of a kind of server: its dialect, and its context if it reports none; it may write markers."""
+    """The use of a kind of server.
+
+    Attributes:
+        dialect: the form of requests and answers.
+        context: tokens of its context, if it reports none.
+        writes_markers: True if it writes the markers.
+        parallel: requests that it answers at the same time, if it does not report them.
+    """
 
     dialect: Dialect = CompletionsDialect()
     context: int = CONTEXT
     writes_markers: bool = False
+    parallel: int = 1
 
 
 FORMS = {
     "DeepSeek": Form(CompletionsDialect("/beta/completions"), CONTEXT_MAX // 2, writes_markers=True),
-    "Mistral": Form(MistralDialect(), CONTEXT_MAX // 2, writes_markers=True),
+    "Mistral": Form(MistralDialect(), CONTEXT_MAX // 2, writes_markers=True, parallel=3),
+    "LM Studio": Form(parallel=4),
     "llama-cpp-python": Form(writes_markers=True),
 }
+"""LM Studio's Max Concurrent Predictions are 4 by default; before 0.4 the others wait. In llama-cpp-python a
+new request ends the one before."""
+
+WITH_PROPS = ("llama-server", "server")
+"""Kinds of servers that are asked for llama.cpp's properties."""
 
 
 def open_texts(
@@ -145,7 +166,8 @@ def open_texts(
     vocabulary = ModelVocabulary(
         lambda text: pieces(text, markers), TextTable(), adds_space=False, is_open=True
     )
-    server = TextServer(client, name, form.dialect, fim.stops)
+    parallel = _slots(client) or form.parallel
+    server = TextServer(client, name, form.dialect, fim.stops, parallel=parallel)
     context = _context(client, listed) or form.context
     try:
         return remote_model(server, vocabulary, fim, min(context, CONTEXT_MAX))
@@ -169,6 +191,14 @@ def _with_markers(family: str | Family, name: str, order: Order | None) -> FimFo
     known = named_family(family, name) if isinstance(family, str) else family
     ids = {text: marker_id(text) for text in known.texts}
     return find_format(ids, name, family=known, order=order).without_start()
+
+
+def _slots(client: HttpClient) -> int | None:
+    """The number of requests that llama.cpp answers at the same time; None for other servers."""
+    if client.kind.name in WITH_PROPS:
+        with suppress(ServerError, TypeError, KeyError, ValueError):
+            return max(1, int(client.ask("/props")["total_slots"]))
+    return None
 
 
 def _context(client: HttpClient, listed: Mapping[str, Any]) -> int | None:

@@ -7,28 +7,22 @@ unknown and left out.
 A server that reports candidates of each token is used like any other. Of a server that reports none, the
 text is split into words and signs, and each counts as a token. The longest beginning that the constraint
 allows is kept, which is the method "checked" of Melcer et al. 2024 (arXiv 2402.17988), and the server
-continues from there. It would write the refused word again, so a few draws replace that word.
+continues from there. It would write the refused word again, so a few draws replace that word. `drawing.py`
+has the draws.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Protocol, overload
 
-from fimlsp.models.prompts.fim_format import FimFormat
-from fimlsp.models.prompts.vocabulary import ModelVocabulary
 from fimlsp.models.protocols import Candidates
-from fimlsp.models.remote.errors import RefusedError, invalid_answer, log_probability
+from fimlsp.models.remote.errors import RefusedError, ServerError, invalid_answer, log_probability
 from fimlsp.models.remote.http_client import HttpClient
-from fimlsp.models.remote.look_ahead import LookAhead, RemoteModel, ServerStep, ranked
-from fimlsp.models.remote.model_file import BUFFER_KEY, ESTIMATE_KEY
-from fimlsp.models.remote.reading import ReadingMeter
+from fimlsp.models.remote.look_ahead import ServerStep, ranked
 
 UNREADABLE = "\ufffd"
 UNKNOWN = -1
@@ -37,17 +31,14 @@ TEXT, MARKER, CUT = b"\1", b"\2", b"\3"
 CUT_ID = int.from_bytes(CUT, "big")
 """In a prompt it separates the text right of the cursor from that left of it: they have two fields."""
 
-SAMPLE = "def area(width, height):\n    return "
-"""A text to complete, by which a server shows its answers; some refuse an empty one."""
-
 GOES_ON = -2.0
 """The log-probability of an end where the server continues, if it reports no probabilities."""
 
-NO_HEADER: Mapping[str, object] = MappingProxyType({})
 CANDIDATES_TRIED = (20, 5, None)
 NOT_SUPPORTED = (400, 422, 500, 501)
-DRAWS = 3
-DRAWN_TOKENS = 6
+SEVERAL_TRIED = (3, 2)
+"""Texts that a request asks for, until a server takes it: llama.cpp refuses more than it has slots."""
+
 DRAWN_TEMPERATURE = 0.8
 BYTES_PER_TOKEN_MAX = 64
 """A server that writes more than this for each token that it may write is stopped."""
@@ -107,6 +98,7 @@ class Question:
         candidates: candidates wanted for each token; None: none.
         temperature: 0 for the likeliest text, else it is drawn with *seed*.
         stops: markers at which the text ends.
+        texts: the number of texts that are drawn; at most 1 unless the dialect can ask for several.
     """
 
     prompt: str
@@ -116,21 +108,26 @@ class Question:
     stops: tuple[str, ...] = ()
     temperature: float = 0.0
     seed: int = 0
+    texts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One object of an answer.
+    """The part of an object of an answer that is about one text.
 
     Attributes:
         text: the text that it adds.
         positions: for each token its text and the log-probabilities of its candidates; empty if unreported.
         has_ended: True if the model itself has ended the text.
+        is_last: True if no more of the text follows.
+        number: the number of the text, if several were requested.
     """
 
     text: str
     positions: Sequence[tuple[str, Mapping[str, Any]]] = ()
     has_ended: bool = False
+    is_last: bool = False
+    number: int = 0
 
 
 class Dialect(Protocol):
@@ -140,10 +137,14 @@ class Dialect(Protocol):
     def path(self) -> str:
         """The path of requests."""
 
+    @property
+    def has_several(self) -> bool:
+        """True if a request may ask for several texts."""
+
     def body(self, name: str, question: Question) -> dict[str, object]:
         """The body of a request to the model *name*."""
 
-    def report(self, value: Any) -> Report:  # noqa: ANN401 - any JSON
+    def reports(self, value: Any) -> Sequence[Report]:  # noqa: ANN401 - any JSON
         """The content of an object of an answer.
 
         Raises:
@@ -160,6 +161,8 @@ class TextServer:
         candidates: candidates requested for each token; None: the server reports none.
         temperature: that of all requests; 0: the likeliest text.
         seed: the seed of the draws with a temperature.
+        at_once: texts that one request may ask for.
+        parallel: requests that the server answers side by side.
     """
 
     client: HttpClient
@@ -169,25 +172,23 @@ class TextServer:
     candidates: int | None = CANDIDATES_TRIED[0]
     temperature: float = 0.0
     seed: int = 0
+    at_once: int = 1
+    parallel: int = 1
     token_bytes: TextTable = field(default_factory=TextTable)
-
-    def drawn(self, number: int) -> TextServer:
-        """The same server with draws, the *number*-th, in place of the likeliest text."""
-        return replace(self, temperature=DRAWN_TEMPERATURE, seed=number)
 
     def cancellable(self, should_stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """As of `Cancellable`."""
         return self.client.cancellable(should_stop)
 
     def fit(self, text: Sequence[int]) -> None:
-        """Find the number of candidates that the server reports, by completing *text*.
+        """Find the number of candidates that the server reports, or of texts, by completing *text*.
 
         Raises:
             ServerError: the server fails.
         """
         for self.candidates in CANDIDATES_TRIED:
             try:
-                reports = [*self._reports(self._question(text, 1))]
+                reports = [*self.reports(self.question(text, 1))]
             except RefusedError as error:
                 if self.candidates is None or error.status not in NOT_SUPPORTED:
                     raise
@@ -195,12 +196,21 @@ class TextServer:
             if any(report.positions for report in reports):
                 return
         self.candidates = None
+        self.at_once = self._several_after(text)
+
+    def _several_after(self, text: Sequence[int]) -> int:
+        """The number of texts that the server writes after *text* for one request."""
+        for n in SEVERAL_TRIED if self.dialect.has_several else ():
+            question = replace(self.question(text, 1), texts=n, temperature=DRAWN_TEMPERATURE)
+            with suppress(ServerError):
+                return len({report.number for report in self.reports(question)}.intersection(range(n))) or 1
+        return 1
 
     def run(self, text: Sequence[int], length: int) -> Generator[ServerStep, None, None]:
         """The tokens that the server writes after *text*; see `ModelServer`."""
-        question = self._question(text, length)
+        reports = self.reports(self.question(text, length))
         is_empty = True
-        for step in self._steps(question) if self.candidates else self._plain_steps(question):
+        for step in self._steps(reports) if self.candidates else self.plain_steps(reports):
             is_empty = False
             yield step
         if is_empty:
@@ -210,45 +220,60 @@ class TextServer:
         """None: no such server reports this."""
         return
 
-    def more_after(self, text: Sequence[int], _most: int | None) -> Candidates | None:
-        """The words that a few draws start with, after *text*; None if candidates were reported."""
-        if self.candidates is not None:
-            return None
-        words = Counter[int]()
-        for number in range(1, DRAWS + 1):
-            steps = self.drawn(number).run(text, DRAWN_TOKENS)
-            with closing(steps):
-                words[next(steps).token] += 1
-        ranking = words.most_common()
-        shares = [math.log(count / DRAWS) for _, count in ranking]
-        return Candidates([token for token, _ in ranking], shares, GOES_ON)
+    def more_after(self, text: Sequence[int], most: int | None) -> None:  # noqa: ARG002 - the same for any text
+        """None: no such server lists more."""
+        return
 
-    def _question(self, text: Sequence[int], length: int) -> Question:
+    def question(self, text: Sequence[int], length: int) -> Question:
+        """The request for *length* tokens after *text*."""
         suffix, cut, prompt = list[str](), False, list[str]()
         for token in text:
             if token == CUT_ID:
                 suffix, prompt, cut = prompt, [], True
             else:
                 prompt.append(decode_id(token)[1])
-        stops = tuple(sorted(filter(None, (decode_id(stop)[1] for stop in self.stops))))
-        joined = "".join(suffix) if cut else None
+        joined, stops = "".join(suffix) if cut else None, self._stop_texts
         return Question("".join(prompt), joined, length, self.candidates, stops, self.temperature, self.seed)
 
-    def _reports(self, question: Question) -> Iterator[Report]:
+    @property
+    def _stop_texts(self) -> tuple[str, ...]:
+        return tuple(sorted(filter(None, (decode_id(stop)[1] for stop in self.stops))))
+
+    def reports(self, question: Question) -> Generator[Report, None, None]:
+        """The reports of the answer to *question*.
+
+        Raises:
+            ServerError, Interrupted: as `run`.
+        """
         body = self.dialect.body(self.name, question)
-        with closing(self.client.events(self.dialect.path, body)) as events:
+        return self._reports_in(self.client.events(self.dialect.path, body), question)
+
+    def side_by_side(self, questions: Sequence[Question]) -> list[Generator[Report, None, None]]:
+        """The reports of the answers to *questions*, all of which are sent at once; as `reports`."""
+        bodies = [self.dialect.body(self.name, question) for question in questions]
+        answers = self.client.side_by_side(self.dialect.path, bodies)
+        return [self._reports_in(*answer) for answer in zip(answers, questions, strict=True)]
+
+    def _reports_in(
+        self, answer: Generator[Mapping[str, Any], None, None], question: Question
+    ) -> Generator[Report, None, None]:
+        room = question.texts * question.length * BYTES_PER_TOKEN_MAX
+        with closing(answer) as events:
             for event in events:
                 try:
-                    report = self.dialect.report(event)
+                    reports = self.dialect.reports(event)
                 except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
                     raise invalid_answer(self.client.address, "no text of a completion") from error
-                yield report
-                if report.has_ended:
+                yield from reports
+                room -= sum(len(report.text) for report in reports)
+                if room < 0 and self.candidates is None:
+                    raise invalid_answer(self.client.address, "more text than was requested")
+                if question.texts == 1 and any(report.has_ended for report in reports):
                     return
 
-    def _steps(self, question: Question) -> Iterator[ServerStep]:
+    def _steps(self, reports: Iterable[Report]) -> Iterator[ServerStep]:
         """The tokens of the server, with their candidates."""
-        for report in self._reports(question):
+        for report in reports:
             if report.text and not report.positions:
                 raise invalid_answer(self.client.address, NO_CANDIDATES)
             for written, listed in report.positions:
@@ -256,21 +281,18 @@ class TextServer:
             if report.has_ended:
                 yield self._end()
 
-    def _plain_steps(self, question: Question) -> Iterator[ServerStep]:
-        """The words and signs of the server's text; the last one waits for the text that may complete it."""
-        waiting, room = "", question.length * BYTES_PER_TOKEN_MAX
-        has_ended = False
-        for report in self._reports(question):
-            waiting, room, has_ended = waiting + report.text, room - len(report.text), report.has_ended
-            if (at := first_of(waiting, (*question.stops, UNREADABLE))) is not None:
+    def plain_steps(self, reports: Iterable[Report]) -> Iterator[ServerStep]:
+        """The words and signs of the text in *reports*; the last waits for the text that may complete it."""
+        waiting, has_ended, stops = "", False, self._stop_texts
+        for report in reports:
+            waiting, has_ended = waiting + report.text, report.has_ended
+            if (at := first_of(waiting, (*stops, UNREADABLE))) is not None:
                 waiting, has_ended = waiting[:at], True
                 break
-            held = n_begun(waiting, question.stops)
+            held = n_begun(waiting, stops)
             *known, last = _WRITTEN_PIECE.findall(waiting[: len(waiting) - held]) or [""]
             waiting = last + waiting[len(waiting) - held :]
             yield from map(self._plain_step, known)
-            if room < 0:
-                raise invalid_answer(self.client.address, "more text than was requested")
         for piece in _WRITTEN_PIECE.findall(waiting):
             yield self._plain_step(piece)
         if has_ended:
@@ -299,53 +321,6 @@ class TextServer:
         }
         token = UNKNOWN if UNREADABLE in written else self._text_id(written)
         return ServerStep(token, ranked(log_probabilities, self.stops)) if log_probabilities else self._end()
-
-
-class TextLookAhead(LookAhead):
-    """`Redraws` network over a `TextServer`."""
-
-    def __init__(self, server: TextServer) -> None:
-        is_own = server.client.address.is_loopback
-        super().__init__(server, ReadingMeter() if is_own else None, is_own=is_own)
-        self._text_server = server
-
-    def drawn(self, number: int) -> TextLookAhead | None:
-        """As of `Redraws`."""
-        has_candidates = self._text_server.candidates is not None
-        return None if has_candidates else TextLookAhead(self._text_server.drawn(number))
-
-
-def remote_model(
-    server: TextServer,
-    vocabulary: ModelVocabulary,
-    fim: FimFormat,
-    context: int,
-    header: Mapping[str, object] = NO_HEADER,
-) -> RemoteModel:
-    """The model of *server*, after a sample has shown which candidates it reports.
-
-    *header* is that of the model's file, if the server shows it.
-
-    Raises:
-        ServerError: the server fails.
-    """
-    server.fit(fim.arrange(vocabulary.encode(SAMPLE), []))
-    missing = "texts in place of tokens" if server.candidates else "no probabilities"
-    kind = f"{server.client.kind.name}, approximate: {missing}"
-    address = str(server.client.address)
-    return RemoteModel(
-        server.name,
-        kind,
-        address,
-        TextLookAhead(server),
-        vocabulary,
-        fim,
-        context,
-        f"{address} {server.name}",
-        has_probabilities=server.candidates is not None,
-        estimate=estimate if isinstance(estimate := header.get(ESTIMATE_KEY), str) else "",
-        wants_buffer=wish if isinstance(wish := header.get(BUFFER_KEY), bool) else None,
-    )
 
 
 def first_of(text: str, wanted: Iterable[str]) -> int | None:

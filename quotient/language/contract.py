@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import Enum, auto
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.lexing.lexer_tables import LexerTables, longest_match, remembered
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match
 from fimlsp.lexing.lexical_spec import LexicalSpec
-from fimlsp.lexing.line import Line
 from fimlsp.lexing.nesting import ModeStack
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import Grammar
@@ -26,7 +24,6 @@ from fimlsp.quotient.language.editor_policy import EditorPolicy
 Span = tuple[int, int]
 
 _DEEPEST = 50
-_LINE_FEED = 10
 
 
 class Fault(NamedTuple):
@@ -40,6 +37,7 @@ class Fault(NamedTuple):
         repaired_until: the offset up to which later text may repair the fault; 0 if it cannot.
         repaired_from: the offset from which on it may.
         repaired_by: a line that repairs the fault if it follows in a block around the fault.
+        repaired_before: lines that repair the fault if they come before it. Its block is then in theirs.
         rather: two words; a completion of a text with the fault may need the second in place of the first.
         goes_on: a text that repairs the fault at `repaired_until`, or directly after its end if that is 0.
         together: True if text between the parts cannot separate them, such as the header of a block.
@@ -54,6 +52,7 @@ class Fault(NamedTuple):
     goes_on: bytes = b""
     together: bool = False
     repaired_from: int = 0
+    repaired_before: bytes = b""
 
     def is_repaired_at(self, offset: int) -> bool:
         """True if text at *offset* may repair the fault."""
@@ -132,7 +131,6 @@ class TextAfterCursor:
 
     `kept` are the strings that a middle must stay inside, outermost first; None if it may leave them.
     `is_rest_of_line(position)` is True if the text from *position* on may be the rest of a line of code.
-    `line_at(position)` is the line of code from *position* on, whatever is open there; None if there is none.
     `may_follow(kinds)` is True if all neighbours in *kinds* may be adjacent in a sentence.
     """
 
@@ -141,7 +139,6 @@ class TextAfterCursor:
     cursor: int
     kept: tuple[str, ...] | None
     is_rest_of_line: Callable[[int], bool]
-    line_at: Callable[[int], Line | None]
     may_follow: Callable[[Sequence[int]], bool]
 
 
@@ -158,14 +155,6 @@ class StringTail:
     end: int
     opened: tuple[str, ...]
     line_start: int = 0
-
-
-class _Part(Enum):
-    """A part of the text after a cursor: its first lexeme, the rest of its line, or all of it."""
-
-    LEXEME = auto()
-    LINE = auto()
-    ALL = auto()
 
 
 class OpenModes:
@@ -290,17 +279,17 @@ class Language(ABC):
 
 
 class ReadToCode(OpenModes):
-    """Reads the text after a cursor in each of *places* up to ordinary code, from where lines are read alike.
+    """Reads the text after a cursor in each of *places* up to a line start, from where lines are read alike.
 
     These are all modes that the lexer may be in at the cursor, apart from that of ordinary code. With several
-    line starts, the text is read up to any of them. A lexeme that closes code below an unknown bottom may
-    leave several stacks (`ModeStack.beyond`).
+    line starts, the text is read up to any of them, mostly within the line. A lexeme that closes code below
+    an unknown bottom may leave several stacks (`ModeStack.beyond`).
     """
 
     def __init__(self, text: TextAfterCursor, places: Sequence[ModeStack]) -> None:
         self._text = text
         self._places = places
-        self._read: dict[tuple[ModeStack, int, _Part], list[StringTail]] = {}
+        self._read: dict[tuple[ModeStack, int, bool], list[StringTail]] = {}
         self._depth = 0
 
     def places(self) -> Iterable[ModeStack]:
@@ -313,7 +302,7 @@ class ReadToCode(OpenModes):
         return [
             StringTail(tail.kinds, tail.end, (*opened, *closed, *tail.opened), tail.line_start)
             for closed, modes in ([((), place)] if kind is None else self._after(place, kind))
-            for tail in self._from(modes, position, _Part.LEXEME)
+            for tail in self._from(modes, position, is_first=True)
         ]
 
     def _after(self, modes: ModeStack, kind: int) -> Iterable[tuple[tuple[str, ...], ModeStack]]:
@@ -324,21 +313,21 @@ class ReadToCode(OpenModes):
         following = modes.after(lexical.kinds[kind])
         return modes.beyond(lexical.kinds[kind]) if following is None else [((), following)]
 
-    def _from(self, modes: ModeStack, position: int, part: _Part) -> list[StringTail]:
-        """The ways to read on from *position*; after *part* they are shared by other places. Cached."""
+    def _from(self, modes: ModeStack, position: int, *, is_first: bool) -> list[StringTail]:
+        """The ways to read on from *position*; *is_first* before the first lexeme there. Cached."""
         if (line_start := modes.starts_line) is not None:
             return [StringTail((), position, (), line_start)]
-        key = modes, position, part
+        key = modes, position, is_first
         if key not in self._read:
             self._read[key] = []  # in case the recursion gets too deep
             if self._depth < _DEEPEST:
                 self._depth += 1
-                self._read[key] = list(self._tails_from(modes, position, part))
+                self._read[key] = list(self._tails_from(modes, position, is_first=is_first))
                 self._depth -= 1
         return self._read[key]
 
-    def _tails_from(self, modes: ModeStack, position: int, part: _Part) -> Iterator[StringTail]:
-        """As `_from`. Recursive after *part*, and where a lexeme leaves several stacks."""
+    def _tails_from(self, modes: ModeStack, position: int, *, is_first: bool) -> Iterator[StringTail]:
+        """As `_from`. Recursive after the first lexeme, as places share the rest, and where stacks part."""
         lexical, data = self._text.lexical, self._text.data
         kinds: list[int] = []
         while (line_start := modes.starts_line) is None:
@@ -348,13 +337,6 @@ class ReadToCode(OpenModes):
                     return
                 line_start = 0
                 break
-            begins_line = position > 0 and data[position - 1] == _LINE_FEED
-            whole_line = self._line_at(modes, position, kinds) if begins_line else None
-            if whole_line is not None:
-                modes, of_line, size = whole_line
-                kinds += of_line
-                position += size
-                continue
             lexeme = longest_match(lexical, lexical.dfa.starts[modes.mode], data, position)
             if lexeme is None or lexeme[0] == lexical.bad:
                 return
@@ -364,51 +346,17 @@ class ReadToCode(OpenModes):
                 if not self._text.may_follow(kinds[-2:]):
                     return
             stacks = [*self._after(modes, kind)]
-            ends_line = part != _Part.ALL and data[position - 1] == _LINE_FEED
-            if len(stacks) != 1 or ends_line or (part == _Part.LEXEME and kinds):
-                later = _Part.ALL if ends_line else _Part.LINE if part == _Part.LEXEME else part
-                yield from self._continued(kinds, stacks, position, later)
+            if len(stacks) != 1 or (is_first and kinds):
+                yield from self._continued(kinds, stacks, position)
                 return
             modes = stacks[0][1]
         yield StringTail(tuple(kinds), position, (), line_start)
 
-    def _line_at(
-        self, modes: ModeStack, position: int, kinds: list[int]
-    ) -> tuple[ModeStack, tuple[int, ...], int] | None:
-        """The line at *position* after *kinds*, if it is read as one of code is.
-
-        That is the stack after it, the kinds of its lexemes, and its size.
-        """
-        lexical = self._text.lexical
-        if modes.mode != lexical.unknown.mode:
-            return None
-        line = self._text.line_at(position)
-        if line is None or not self._text.may_follow((*kinds[-1:], *line.kinds[:1])):
-            return None
-        after = _modes_after(lexical, line.kinds, modes)
-        if line.readings and after is not None:
-            after = after.at_line_start(0)
-        return None if after is None else (after, line.kinds, line.size)
-
     def _continued(
-        self,
-        kinds: list[int],
-        stacks: Iterable[tuple[tuple[str, ...], ModeStack]],
-        position: int,
-        part: _Part,
+        self, kinds: list[int], stacks: Iterable[tuple[tuple[str, ...], ModeStack]], position: int
     ) -> Iterator[StringTail]:
         for closed, modes in stacks:
-            for tail in self._from(modes, position, part):
+            for tail in self._from(modes, position, is_first=False):
                 if self._text.may_follow((*kinds[-1:], *tail.kinds[:1])):
                     both = (*kinds, *tail.kinds)
                     yield StringTail(both, tail.end, (*closed, *tail.opened), tail.line_start)
-
-
-@remembered(1 << 14)
-def _modes_after(lexical: LexerTables, kinds: tuple[int, ...], modes: ModeStack) -> ModeStack | None:
-    """The stack after a line of *kinds* in *modes*; None if one closes code below an unknown bottom."""
-    following: ModeStack | None = modes
-    for kind in kinds:
-        if following is not None and kind in lexical.mode_changers:
-            following = following.after(lexical.kinds[kind])
-    return following

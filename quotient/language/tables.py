@@ -298,7 +298,7 @@ class LanguageTables:
 
 def _cost_of_text(text: bytes) -> int:
     """The cost of writing a lexeme: its length, and one more for a word, which may need a space."""
-    return len(text) + text.decode().isidentifier()
+    return len(text) + text.decode(errors="replace").isidentifier()
 
 
 def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:

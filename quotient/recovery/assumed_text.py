@@ -163,6 +163,7 @@ class AssumedText:
         )
         self._inside: dict[str, EarleySet] = {}
         self._before: BoundedDict[tuple[EarleySet, int], EarleySet] = BoundedDict(_MOST_REPAIRS)
+        self._after_any: BoundedDict[EarleySet, EarleySet] = BoundedDict(_MOST_REPAIRS)
 
     @cached_property
     def headers(self) -> list[Header]:
@@ -274,6 +275,14 @@ class AssumedText:
                 leading.append(following)
         return merged(earley, leading) if leading else chart
 
+    def after_any(self, chart: EarleySet) -> EarleySet:
+        """The set after *chart* and any one lexeme, or none."""
+        if chart not in self._after_any:
+            earley = self.tables.forward.earley
+            ways = (earley.scan(chart, (terminal,)) for terminal in chart.expected() & self.ends.costs.keys())
+            self._after_any[chart] = merged(earley, [chart, *(way for way in ways if way is not None)])
+        return self._after_any[chart]
+
     def is_line(self, symbols: Sequence[int]) -> bool:
         """True if the terminals *symbols* are a whole logical line."""
         return self.tables.forward.read(self.any_line, (*symbols, self.tables.newline)) is not None
@@ -293,6 +302,31 @@ class AssumedText:
             if way:
                 ways.append((self.ends.costs[first] + way[0], (first, *way[1])))
         return self.words(min(ways)[1])
+
+    def may_head(self, chart: EarleySet, rest: Sequence[int]) -> bool:
+        """True if the terminals *rest* end a header after *chart*, or some do if there are none."""
+        if not rest:
+            return True in self.ends.of(chart)
+        last = self.tables.forward.read(chart, (*rest, self.tables.newline))
+        return last is not None and any(map(last.expects, self.tables.suites))
+
+    @cached_property
+    def operand(self) -> int:
+        """Of the cheapest lexemes that start a line, the one that most others may follow."""
+        scan, costs = self.tables.forward.earley.scan, self.ends.costs
+        starts = self.any_line.expected() & costs.keys()
+        firsts = {first for first in starts if first not in self.tables.enclosures}
+        least = min(costs[first] for first in firsts)
+        charts = {first: scan(self.any_line, (first,)) for first in firsts if costs[first] == least}
+        follow = {first: len(chart.expected()) for first, chart in charts.items() if chart is not None}
+        return max(follow, key=lambda first: (follow[first], -first))
+
+    @cached_property
+    def first_words(self) -> tuple[bytes, ...]:
+        """The cheapest text of each lexeme that starts a line, the cheapest first."""
+        costs = self.ends.costs
+        firsts = sorted(self.any_line.expected() & costs.keys(), key=lambda first: (costs[first], first))
+        return tuple(word_of(self.tables, first) for first in firsts)
 
     @cached_property
     def any_line(self) -> EarleySet:

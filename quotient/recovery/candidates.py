@@ -13,12 +13,14 @@ from typing import Generic, NamedTuple, TypeVar
 
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.grammar.earley import EarleySet
-from fimlsp.quotient.recovery.lexemes import lexemes
-from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above
+from fimlsp.quotient.recovery.assumed_text import indentation
+from fimlsp.quotient.recovery.lexemes import indentation_at, lexemes
+from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above, is_slip
+from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
-from fimlsp.quotient.recovery.statements import Reading, Statements
+from fimlsp.quotient.recovery.statements import Statements
 
 _MOST_LINES = 400
 T = TypeVar("T")
@@ -53,7 +55,8 @@ def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candi
     in_its_column = _Lazy(chain((left,), outside(left)))
     outside_brackets = _Lazy(outside(left, surely=True))
     balanced = _Lazy(chain([()], right.balanced(left)))
-    own_line = _Lazy(chain((left,), closed(left)))
+    headed = worded(left, right) if right.has_deeper_below else ()
+    own_line = _Lazy(chain((left,), ended_early(left, right), headed, closed(left)))
     changes = _Lazy(_changes(right))
     ways: tuple[tuple[Iterable[Candidate], Trust], ...] = (
         (_combined(in_its_column, balanced, right), Trust.GENTLE),
@@ -74,17 +77,37 @@ def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
     These are repairs of the rest of that line, and unless only these are wanted (*of_rest*), the gentle ones
     of `candidates`.
     """
-    lefts = _Lazy(chain((left,), outside(left)))
+    lefts = _Lazy(chain(_with_line_mended(left), (left,), outside(left)))
     finished, repaired = (
         _balanced(lefts, right, _Lazy(edits)) for edits in (right.finished_rest(), right.repaired_rest())
     )
     if of_rest:
         yield from chain(finished, repaired)
         return
-    ways = [finished, _balanced(lefts, right, ((),)), repaired, _all_enclosed(lefts, right)]
+    ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
+    early = _balanced(ended_early(left, right), right, ((),))
+    headed = _balanced(worded(left, right) if right.has_deeper_below else (), right, ((),))
+    ways = [finished, _balanced(lefts, right, ((),)), early, headed, ended, repaired]
+    ways.append(_all_enclosed(lefts, right))
     if not (left.depth and left.may_be_inside):
         ways.append(_balanced(outside(left, surely=True), right, ((),)))
     yield from chain(*ways)
+
+
+def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
+    """Repairs of the rest of the line, outside brackets, after the text before the cursor and any lexeme."""
+    if left.depth or not left.assumed.tables.offside:
+        return
+    tables, (before, _) = left.assumed.tables, _own_kinds(left, right)
+    chart = tables.forward.read(left.assumed.any_line, tables.terminals(before))
+    if chart is not None:
+        yield from right.rest_after(chart)
+
+
+def with_first_word(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """Ways to read a line that lacks its first word; with the repairs of its rest."""
+    for way in worded(left, right):
+        yield from _balanced((way,), right, ((),))
 
 
 def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iterator[Candidate]:
@@ -92,9 +115,9 @@ def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iter
 
     Unless these *search* for the cheapest repair, they only complete or remove brackets.
     """
-    lexical, opening_of = left.assumed.tables.lexical, left.assumed.tables.opening_of
+    opening_of = left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
-    if opening_of and before and after and lexical.kinds[after[0]] not in opening_of:
+    if opening_of and before and after:
         bracket = right.bracket_of_middle()
         chart = _line_start(left)
         chart = chart and left.assumed.tables.forward.read(
@@ -190,6 +213,61 @@ def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candida
 # Repairs of the text left of the cursor: the cursor's line outside brackets, in another block, or repaired
 
 
+def in_block(left: RepairedLeft) -> RepairedLeft:
+    """*left* without a slip of the cursor's line, which is one column deeper than its block."""
+    start, context = left.text.document.statement_before(left.stop)
+    column = left.cursor_line().column
+    if not left.assumed.tables.offside or start != left.stop or column is None or context.modes.depth:
+        return left
+    known, below = context.indents.columns, left.below()
+    outer = next((block for block in known if is_slip(column, block)), None)
+    following = below.next_line(below.begin)
+    lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
+    if outer is None or column in known or context.opened(column) is not None or not lead:
+        return left
+    if following is not None and following.column == column:
+        return left
+    return left.changed(((left.stop, left.stop + len(lead), indentation(outer)),))
+
+
+def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
+    """*left* with a word assumed at the start of the cursor's line, as the column shows or the lines below.
+
+    If these are deeper, it is the first word of a header, and the line ends as one or at the cursor.
+    """
+    assumed, column = left.assumed, left.cursor_line().column
+    if column is None or left.depth:
+        return
+    line, code = (
+        right.statements().next_line(right.start),
+        left.stop + len(indentation_at(left.text.data[: left.text.cursor], left.stop)),
+    )
+    if line is None or not line.column.deeper_than(column):
+        yield left.changed(((code, code, assumed.words((assumed.operand,)) + b" "),))
+    elif not right.ends_as_no_header:
+        before, rest = (assumed.tables.terminals(kinds) for kinds in _own_kinds(left, right))
+        for header in assumed.headers:
+            chart = assumed.tables.forward.read(assumed.any_line, (header.symbols[0], *before))
+            if chart is not None and assumed.may_head(assumed.after_any(chart) if rest else chart, rest):
+                yield left.changed(((code, code, assumed.words(header.symbols[:1]) + b" "),))
+
+
+def ended_early(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
+    """*left* with the early end of a string that is open at the cursor and starts in its line."""
+    lines, cursor = left.text.document.transitions.lines, left.text.cursor
+    data = left.text.data[:cursor]
+    before = Statements(left.assumed, lines, data, cursor).unit_of(left.stop, cursor)
+    if not any(lexeme.missing for lexeme in before.read):
+        return
+    whole = Statements(left.assumed, lines, data + right.rest, cursor + len(right.rest))
+    for way in (whole, Statements(left.assumed, lines, data, cursor)):
+        read = way.early.unit_of(left.stop, way.stop).read
+        edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
+        if len(edits) == 1 and edits[0][0] < cursor:
+            yield left.changed(edits)
+            return
+
+
 def closed(left: RepairedLeft) -> Iterator[RepairedLeft]:
     """*left* with the cursor's line as a statement of its own, or repaired; the likelier first."""
     column, line = left.column, left.cursor_line().column
@@ -241,6 +319,12 @@ def _as_own_line(left: RepairedLeft) -> Iterator[RepairedLeft]:
         yield last
     if last is not None:
         yield from _with_line_repaired(last)
+
+
+def _with_line_mended(left: RepairedLeft) -> Iterator[RepairedLeft]:
+    """As `_with_line_repaired`, for a logical line that starts in the cursor's."""
+    if left.text.document.statement_before(left.stop)[0] == left.stop and left.assumed.tables.offside:
+        yield from _with_line_repaired(left)
 
 
 def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:

@@ -14,7 +14,16 @@ from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.recovery.bracket_layout import Unit
-from fimlsp.quotient.recovery.candidates import Candidate, Trust, after_line, bracketed, candidates, finishing
+from fimlsp.quotient.recovery.candidates import (
+    Candidate,
+    Trust,
+    after_line,
+    bracketed,
+    candidates,
+    finishing,
+    in_block,
+    with_first_word,
+)
 from fimlsp.quotient.recovery.finished_line import (
     balances_line,
     count_unmatched,
@@ -48,6 +57,12 @@ def _connected(found: Iterable[Candidate], options: ConnectOptions) -> Iterator[
             yield Choice(state, text)
 
 
+def _balances(choice: Choice) -> bool:
+    """True if the cheapest middle in *choice* opens a bracket of its line, or closes one, and no more."""
+    text = choice.text
+    return balances_line(text.document, choice.state, text.cursor, text.cursor_end)
+
+
 class RepairChoice:
     """Chooses candidates for the cursor's line, which starts at *line_start* in the original text."""
 
@@ -62,17 +77,28 @@ class RepairChoice:
 
         With *of_rest* the rest of the line is changed.
         """
-        found = _connected(finishing(self.left, self.right, of_rest=of_rest), options)
-        return next(filter(self.finishes, found), None)
+        found = _connected(finishing(in_block(self.left), self.right, of_rest=of_rest), options)
+        return next((choice for choice in found if self.finishes(choice) or _balances(choice)), None)
+
+    def choose_with_first_word(self, options: ConnectOptions) -> Choice | None:
+        """As `choose_finishing`, with a word at the start of the line, if a slip of that shows its lack."""
+        left = in_block(self.left)
+        if left is self.left:
+            return None
+        return next(filter(self.finishes, _connected(with_first_word(left, self.right), options)), None)
+
+    @property
+    def lacks_opener(self) -> bool:
+        """True if the cursor's line closes a bracket of another kind than the one open there."""
+        return self.left.assumed.layout.closes_over_another(self.right.own_line())
 
     def choose_bracketed(self, options: ConnectOptions, *, search: bool) -> Choice | None:
         """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one.
 
         For *search* see `bracketed`.
         """
-        for choice in _connected(bracketed(self.left, self.right, search=search), options):
-            text = choice.text
-            if balances_line(text.document, choice.state, text.cursor, text.cursor_end):
+        for choice in _connected(bracketed(in_block(self.left), self.right, search=search), options):
+            if _balances(choice):
                 return choice
         return None
 
@@ -88,7 +114,7 @@ class RepairChoice:
         The cursor's line ends at *line_end* in the original text.
         """
         fallback: Choice | None = None
-        for number, (candidate, trust) in enumerate(candidates(self.left, self.right)):
+        for number, (candidate, trust) in enumerate(candidates(in_block(self.left), self.right)):
             if trust is Trust.ROUGH and fallback is not None:
                 break
             if trust is Trust.SURE and (candidate.left.depth or self._closes_brackets()):

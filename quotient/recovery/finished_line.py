@@ -34,7 +34,12 @@ def finishes_line(
             return whole is not None and whole.complete
     if isinstance(state, GrammarState) and rest_lacks_separator(document, cursor, cursor_end):
         return False
+    if not state.complete and line.is_broken_before(assumed):
+        return False
     completion = b"" if state.complete else state.shortest_completion
+    if line.starts_after_cursor and not completion.strip() and b"\n" not in line.before:
+        starts = (state.feed(word) for word in assumed.first_words)
+        return any(start is not None and start.complete for start in starts)
     return not (b"\n" in completion or line.adds_more(completion) or line.goes_on_outside)
 
 
@@ -103,6 +108,22 @@ class _CursorLine:
         """True if the line has nothing but the indentation before the cursor."""
         return not self.before.strip() and not self.rest
 
+    def is_broken_before(self, assumed: AssumedText) -> bool:
+        """True if the lexeme directly before the cursor may not stand there, unless a middle changes it."""
+        tables, text = self.document.tables, self.before
+        read = lexemes(tables.lexical, text, 0, len(text)).read
+        if not read or read[-1].missing or read[-1].end < len(text):
+            return False
+        last = tables.terminals([lexeme.kind for lexeme in read[-2:]])
+        if len(last) > 1:
+            return tuple(last) not in tables.neighbours
+        return not self._left.modes.depth and not assumed.any_line.expects(last[0])
+
+    @property
+    def starts_after_cursor(self) -> bool:
+        """True if the line starts after the cursor and a blank, so that its column needs a word before it."""
+        return bool(self.rest) and not self.before.strip() and not self._follows_directly
+
     @property
     def is_own_statement(self) -> bool:
         """True if the line is blank, and only a statement of its own may stand there."""
@@ -158,7 +179,8 @@ class _CursorLine:
         if not added or any(lexical.kinds[lexeme.kind] not in brackets for lexeme in added):
             return False
         closers, openers = count_unmatched(lexical, text + self.rest)
-        return not openers and closers <= self._left.modes.depth
+        below, depth = self.document.right_at(self.end).unmatched, self._left.modes.depth
+        return closers <= depth and openers <= max(below - (depth - closers), 0)
 
     def _swallows_operator(self, completion: bytes) -> bool:
         """True if the last lexeme of *completion*, as `0`, goes on in an operator of the rest, as in `0.`."""

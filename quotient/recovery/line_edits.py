@@ -14,8 +14,9 @@ from fimlsp.quotient.contexts.left import Frame, LeftContext
 from fimlsp.quotient.recovery.assumed_text import indentation
 from fimlsp.quotient.recovery.bracket_layout import Unit
 from fimlsp.quotient.recovery.lines import NextLine
+from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repaired_text import Edit, Edits
-from fimlsp.quotient.recovery.statements import Reading, Statements
+from fimlsp.quotient.recovery.statements import Statements
 
 _MOST_LINES = 200
 _MOST_LINES_ABOVE = 40

@@ -211,10 +211,13 @@ class Recovery:
         bracketed = None
         if self._has_rest(document, end):
             bracketed = self._choice.choose_bracketed(options, search=finishing is None)
-        finishing, bracketed = (bracketed, None) if finishing is None else (finishing, bracketed)
-        if finishing is None:
+        with_word = self._choice.choose_with_first_word(options)
+        if nearest is not None and self._choice.lacks_opener:
+            finishing = None  # a bracket that the middle opens is nearer than the loss of one
+        choices = [choice for choice in (finishing, bracketed, with_word) if choice is not None]
+        if not choices:
             return (None, ()) if nearest is None else (nearest.state, tuple(nearest.text.repairs))
-        finished, repairs = (finishing.state, bracketed and bracketed.state), tuple(finishing.text.repairs)
+        finished, repairs = [choice.state for choice in choices], tuple(choices[0].text.repairs)
         if is_sure:
             return either(*finished, unlikely=nearest and nearest.state), repairs
         return either(nearest and nearest.state, *finished), repairs

@@ -27,6 +27,7 @@ from fimlsp.quotient.recovery.line_edits import (
     with_header,
     without_slip,
 )
+from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_costs import INSERTED, PASSED_LINE
 from fimlsp.quotient.recovery.repaired_text import (
     ANY,
@@ -41,7 +42,7 @@ from fimlsp.quotient.recovery.repaired_text import (
     always,
     first_edits,
 )
-from fimlsp.quotient.recovery.statements import OpenBrackets, Reading, Statements
+from fimlsp.quotient.recovery.statements import OpenBrackets, Statements
 
 _MOST_REPAIRS = 60
 _MOST_REPAIRS_OF_LINE = 8
@@ -116,7 +117,7 @@ class RepairedLeft:
 
     def _is_followed_by_statement(self, column: Column) -> bool:
         """True if the line after the cursor's is a statement in the *column* of that."""
-        below = self._below()
+        below = self.below()
         after = below.next_line(below.begin)
         return after is not None and after.column == column and below.is_line(after.start)
 
@@ -238,7 +239,7 @@ class RepairedLeft:
             beyond=document.transitions.lines.end_of_stretch(document.data, self.text.cursor_end),
         )
 
-    def _below(self) -> Statements:
+    def below(self) -> Statements:
         """The reader of the text below the cursor's line."""
         document = self.text.document
         lines, size = document.transitions.lines, len(document.data)

@@ -5,15 +5,13 @@ Each such line is repaired by the first row of `RIGHT_REPAIRS` that applies, as 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
-from fimlsp.quotient.grammar.earley import EarleySet, merged
-from fimlsp.quotient.recovery.bracket_layout import Unit
-from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, lexemes
+from fimlsp.quotient.grammar.earley import merged
 from fimlsp.quotient.recovery.line_edits import (
     header_above,
     header_end,
@@ -25,6 +23,7 @@ from fimlsp.quotient.recovery.line_edits import (
     with_header,
     without_slip_below,
 )
+from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_costs import INSERTED, PASSED, PASSED_LINE
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repaired_text import (
@@ -32,21 +31,19 @@ from fimlsp.quotient.recovery.repaired_text import (
     FIRST,
     GIVEN_UP,
     LAST,
-    Edit,
     Edits,
     RepairRow,
     always,
     first_edits,
 )
-from fimlsp.quotient.recovery.separators import SEPARATOR, rest_lacks_separator
-from fimlsp.quotient.recovery.shared_brackets import SharedBrackets
-from fimlsp.quotient.recovery.statements import Reading, Statements
+from fimlsp.quotient.recovery.rest_of_line import RestOfLine
+from fimlsp.quotient.recovery.statements import Statements
 
 _MOST_REPAIRS = 60
 _MOST_LINES = 40
 
 
-class RepairedRight(SharedBrackets):
+class RepairedRight(RestOfLine):
     """The text with repairs from the line after the cursor's on."""
 
     def repair(self) -> None:
@@ -138,165 +135,6 @@ class RepairedRight(SharedBrackets):
         after = self.text.data[self.start : line.start].splitlines()[:1]
         is_apart = any(not blank.strip() for blank in after)
         return is_apart and not self.text.document.right_at(self.start).unmatched
-
-    def completed_rest(self) -> Iterator[Edits]:
-        """The edits that close the strings and brackets which the rest of the cursor's line leaves open.
-
-        If deeper lines follow, the first ones also end it as headers end.
-        """
-        rest = self.rest
-        read = lexemes(self.assumed.tables.lexical, rest, 0, len(rest)).read
-        cut_off = [(lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
-        layout = self.assumed.layout
-        opened = layout.left_open((Unit(0, len(rest), None, Lexemes(read, (), joined=False)),))
-        closers = b"".join(layout.closer(closing)[1] for closing, _ in reversed(opened))
-        ends = {len(rest): closers} if closers else {}
-        for end, missing in reversed(cut_off):
-            ends[end] = missing + ends.get(end, b"")
-        if not ends:
-            return
-        line, headers = self.statements().next_line(self.start), self.assumed.ends.of_headers
-        if line is not None and self.column is not None and line.column.deeper_than(self.column):
-            words = [self.assumed.words((symbol,)) for symbol in sorted(headers)]
-            yield from (self._added_to_rest({**ends, len(rest): closers + word}) for word in words)
-        yield self._added_to_rest(ends)
-
-    def finished_rest(self, bracket: int | None = None) -> Iterator[Edits]:
-        """The edits after which the rest of the cursor's line closes the brackets opened before the cursor.
-
-        It closes no others. If deeper lines follow, it also ends as headers end. The middle may write a
-        *bracket*, given by its kind.
-        """
-        own = self.own_line()
-        after = [lexeme for lexeme in own.read if lexeme.start >= self.text.cursor_end]
-        if not after or not self.assumed.tables.offside:
-            return
-        own = own if bracket is None else self._with_bracket(own, bracket)
-        tables, headers = self.assumed.tables, self.assumed.ends.of_headers
-        is_header = tables.terminal_of[after[-1].kind] in headers
-        words = self.assumed.layout.text_of(closing for closing in self._lacking_closers(own))
-        edits = [(lexeme.start, lexeme.end, b"") for lexeme in self._surplus_closers(own)]
-        edits += self._closers_within(own)
-        if words and is_header:
-            edits.append((after[-1].start, after[-1].end, words + self._text_of(after[-1])))
-        elif words:
-            edits.append((after[-1].start, after[-1].end, self._text_of(after[-1]) + words))
-        if edits:
-            yield tuple(edits)
-        line, column = self.statements().next_line(self.start), self.column
-        if (
-            is_header
-            or self._brackets
-            or line is None
-            or column is None
-            or not line.column.deeper_than(column)
-        ):
-            return
-        kept = [lexeme for lexeme in after if (lexeme.start, lexeme.end, b"") not in edits]
-        for symbol in sorted(headers) if kept else ():
-            end = kept[-1].end - 1
-            text = self.text.data[end : end + 1] + words + self.assumed.words((symbol,))
-            yield (*(edit for edit in edits if not edit[2]), (end, end + 1, text))
-
-    def repaired_rest(self, bracket: int | None = None) -> Iterator[Edits]:
-        """The cheapest edits after which the rest of the cursor's line may end it, after some middle.
-
-        They add a separator at its end if the lines around show that it is missing. Else they may add the
-        closing brackets that the line lacks there, if the middle writes a *bracket*, given by its kind.
-        """
-        separators = self.assumed.layout.separators
-        if rest_lacks_separator(self.text.document, self.text.cursor, self.text.cursor_end):
-            yield from self._repaired_before(SEPARATOR, separators)
-            return
-        yield from self._repaired_before(b"", ())
-        if not self.assumed.tables.offside:
-            return
-        own = self.own_line()
-        lacking = self._lacking_closers(own if bracket is None else self._with_bracket(own, bracket))
-        if lacking:
-            yield from self._repaired_before(self.assumed.layout.text_of(lacking), lacking)
-
-    def _repaired_before(self, last: bytes, kinds: Collection[int]) -> Iterator[Edits]:
-        """The cheapest edits of the rest of the cursor's line before *last*, lexemes of these *kinds*."""
-        document, cursor_end, tables = self.text.document, self.text.cursor_end, self.assumed.tables
-        after = document.right_at(self.start)
-        ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
-        if not ways or not self.rest.strip():
-            return
-        chart: EarleySet | None = merged(tables.backward.earley, ways)
-        if chart is not None and kinds:
-            chart = tables.backward.read(chart, tables.terminals(tuple(kinds)))
-        reading = chart and self.statements(cursor_end).rest_of_line(cursor_end, self.start, chart)
-        if reading:
-            end = self.own_line().code_end
-            edits = [edit for edit in reading.edits if edit[0] < end]
-            at_end = b"".join(new for start, _, new in reading.edits if start == end)
-            added = ((end, end, at_end + last),) if at_end or last else ()
-            lacks_block = at_end and self._is_header and not after.unmatched
-            if (edits or added) and not lacks_block:
-                yield (*edits, *added)
-
-    def _text_of(self, lexeme: Lexeme) -> bytes:
-        return self.text.data[lexeme.start : lexeme.end]
-
-    def _lacking_closers(self, own: Unit) -> list[int]:
-        """The kinds of the closing brackets that the cursor's line lacks, the innermost first."""
-        layout = self.assumed.layout
-        return [layout.closer(closing)[0] for closing, _ in reversed(layout.left_open((own,)))]
-
-    def _closers_within(self, own: Unit) -> Iterator[Edit]:
-        """The closing brackets that the rest of the cursor's line lacks before those of outer brackets."""
-        lexical, layout = self.assumed.tables.lexical, self.assumed.layout
-        opened: list[str] = []
-        for lexeme in own.read:
-            kind = lexical.kinds[lexeme.kind]
-            if kind in lexical.brackets:
-                opened.append(lexical.brackets[kind])
-            elif kind in opened:
-                number = len(opened) - 1 - opened[::-1].index(kind)
-                lacking = [layout.closer(closing)[0] for closing in reversed(opened[number + 1 :])]
-                if lacking and lexeme.start >= self.text.cursor_end:
-                    yield lexeme.start, lexeme.start, layout.text_of(lacking)
-                del opened[number:]
-
-    def bracket_of_middle(self) -> int:
-        """The kind of the bracket that a middle may open for the rest of the line, or close before it."""
-        own, layout = self.own_line(), self.assumed.layout
-        lexical, opening_of = self.assumed.tables.lexical, self.assumed.tables.opening_of
-        before = tuple(lexeme for lexeme in own.read if lexeme.start < self.text.cursor_end)
-        left_open = layout.left_open((own._replace(lexemes=own.lexemes._replace(read=before)),))
-        surplus = [opening_of[lexical.kinds[lexeme.kind]] for lexeme in self._surplus_closers(own)]
-        if left_open and not surplus:
-            return layout.closer(left_open[-1][0])[0]
-        return lexical.kinds.index((*surplus, *lexical.brackets)[0])
-
-    def _with_bracket(self, own: Unit, kind: int) -> Unit:
-        """The line *own* with a bracket of this *kind* at the cursor."""
-        cursor = self.text.cursor_end
-        before = [lexeme for lexeme in own.read if lexeme.start < cursor]
-        read = (*before, Lexeme(kind, cursor, cursor), *own.read[len(before) :])
-        return own._replace(lexemes=own.lexemes._replace(read=read))
-
-    def _surplus_closers(self, own: Unit) -> Iterator[Lexeme]:
-        """The closing brackets after the cursor that the cursor's line does not open."""
-        lexical, depth = self.assumed.tables.lexical, 0
-        for lexeme in own.read:
-            kind = lexical.kinds[lexeme.kind]
-            if kind in lexical.brackets:
-                depth += 1
-            elif kind in self.assumed.tables.opening_of:
-                if not depth and lexeme.start >= self.text.cursor_end:
-                    yield lexeme
-                depth = max(depth - 1, 0)
-
-    def _added_to_rest(self, texts: Mapping[int, bytes]) -> Edits:
-        """The edits that add *texts* to the rest of the cursor's line, by their distance from the cursor."""
-        return tuple((self.text.cursor_end + offset,) * 2 + (text,) for offset, text in texts.items())
-
-    def without_rest(self) -> Edits:
-        """The edit that removes the rest of the cursor's line."""
-        rest = self.rest
-        return ((self.text.cursor_end, self.text.cursor_end + len(rest), b""),) if rest.strip() else ()
 
     def without_all(self) -> Edits:
         """The edit that removes everything after the cursor's line."""

@@ -15,9 +15,10 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.bracket_layout import Unit
 from fimlsp.quotient.recovery.lexemes import Lexemes, lexemes
+from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_costs import MISALIGNED, STILL_BROKEN
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
-from fimlsp.quotient.recovery.statements import OpenBrackets, Reading, Statements
+from fimlsp.quotient.recovery.statements import OpenBrackets, Statements
 
 _MOST_LINES = 40
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.grammar.earley import EarleySet
-from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.bracket_layout import Unit, passed_over
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, indentation_at
 from fimlsp.quotient.recovery.lines import MOST_UNITS, Extent, LogicalLines
+from fimlsp.quotient.recovery.readings import Reading, cheaper, dearer, edits_of
 from fimlsp.quotient.recovery.repair_costs import (
     INSERTED,
     LONE_LINE,
@@ -29,22 +29,6 @@ from fimlsp.quotient.recovery.repair_costs import (
 )
 from fimlsp.quotient.recovery.repair_search import Search
 from fimlsp.quotient.recovery.repaired_text import Edit
-
-
-class Reading(NamedTuple):
-    """A reading of the logical line from `start` to `end`: the `edits` that make it valid, and their cost.
-
-    `passed` means that no repair was found, so that all of it is passed over. `lacks_header` means that the
-    lines after it are deeper although it is no header.
-    """
-
-    cost: int
-    start: int
-    end: int
-    column: Column
-    edits: tuple[Edit, ...]
-    passed: bool = False
-    lacks_header: bool = False
 
 
 class OpenBrackets(NamedTuple):
@@ -108,7 +92,7 @@ class Statements(LogicalLines):
         variants = ((units, MISALIGNED * count), (closed, 0))
         best: Reading | None = None
         for variant, more in variants:
-            best = _cheaper(best, _dearer(self._repaired(variant, is_open=self.open_end), more))
+            best = cheaper(best, dearer(self._repaired(variant, is_open=self.open_end), more))
         return best or self.passed(start)
 
     def _read(self, first: Unit) -> Reading:
@@ -145,7 +129,7 @@ class Statements(LogicalLines):
                 reading = self._repaired(variant, is_open=goes_on)
                 if reading is not None and extent.lacking is not None and more and not reading.cost:
                     continue  # the missing bracket is in another line
-                best = _cheaper(best, _dearer(reading, more + extra))
+                best = cheaper(best, dearer(reading, more + extra))
         return best
 
     def _without_torn_line(self, extent: Extent, best: Reading | None) -> Reading | None:
@@ -154,7 +138,7 @@ class Statements(LogicalLines):
             return best
         less = self._without_torn(extent.units)
         reading = None if less is None else self._repaired(less, is_open=extent.is_open)
-        return _cheaper(best, _dearer(reading, PASSED_LINE))
+        return cheaper(best, dearer(reading, PASSED_LINE))
 
     def _in_bracket_of_cursor(self, extent: Extent, best: Reading | None) -> Reading | None:
         """If the cursor may close a bracket that the first line lacks: a reading up to the cursor."""
@@ -168,7 +152,7 @@ class Statements(LogicalLines):
         """If a line that no line starts like stands in place of the closing bracket: a reading up to that."""
         if not extent.closing:
             return best
-        return _cheaper(best, self._repaired([*extent.closing], is_open=False))
+        return cheaper(best, self._repaired([*extent.closing], is_open=False))
 
     def _with_early_ends(self, extent: Extent, best: Reading | None) -> Reading | None:
         """If a string is cut off: the reading in which it ended early, even if it is as dear."""
@@ -243,7 +227,7 @@ class Statements(LogicalLines):
             reading for variant in variants if (reading := self._repaired(variant, is_open=True)) is not None
         ]
         best = min(readings, key=lambda reading: reading.cost, default=None)
-        return _dearer(best, INSERTED + LONE_LINE * statements)
+        return dearer(best, INSERTED + LONE_LINE * statements)
 
     def _is_header_cut_off(self, unit: Unit) -> bool:
         """True if *unit* is cheaper to end as a header than as another line."""
@@ -342,17 +326,54 @@ class Statements(LogicalLines):
         edits = [(a, b, new or b"\n" * (b == unit.end > a)) for a, b, new in reading.edits]
         return reading._replace(edits=tuple(edits))  # a line that ended with a separator still ends
 
-    def rest_of_line(self, start: int, end: int, chart: EarleySet) -> Reading | None:
+    def rest_of(self, begin: int, start: int, end: int) -> Unit:
+        """The text from *start* to *end* as a line; its lexemes are those of the line from *begin* on."""
+        rest = self.unit_of(start, end)
+        if not any(lexeme.missing for lexeme in rest.read):
+            return rest
+        line = self.unit_of(begin, end)
+        read = tuple(lexeme for lexeme in line.read if lexeme.start >= start)
+        is_apart = all(lexeme.end <= start for lexeme in line.read[: len(line.read) - len(read)])
+        return rest._replace(lexemes=rest.lexemes._replace(read=read)) if is_apart and read else rest
+
+    def rest_of_line(self, begin: int, start: int, end: int, chart: EarleySet) -> Reading | None:
         """The cheapest reading of the text from *start* to *end*: the rest of a line, before the set *chart*.
 
-        The text before it is unknown. None if no repair was found.
+        The line starts at *begin*; its text up to *start* is unknown. None if no repair was found.
         """
         best: Reading | None = None
         for way in (self.early, self):
-            unit = way.unit_of(start, end)
+            unit = way.rest_of(begin, start, end)
             repair = way._repair(chart, way.terminals_of(unit), open_end=True, backward=True)
             if repair is not None and unit.column is not None:
-                best = _cheaper(best, way._as_reading([unit], repair))
+                best = cheaper(best, way._as_reading([unit], repair))
+        return best
+
+    def read_on(
+        self,
+        begin: int,
+        start: int,
+        end: int,
+        chart: EarleySet,
+        *,
+        opens: bool | None = None,
+        opener: int | None = None,
+    ) -> Reading | None:
+        """The cheapest reading of the text from *start* to *end*: the rest of a line, after the set *chart*.
+
+        The line starts at *begin*. It ends there, and *opens* a block or not. With *opener* a bracket of that
+        kind is at its end instead, and the line goes on below. None if no repair was found.
+        """
+        best: Reading | None = None
+        for way in (self.early, self):
+            unit = way.rest_of(begin, start, end)
+            if unit.column is None:
+                return None
+            if opener is not None:
+                unit = unit.followed_by(opener, self.assumed.layout.text_of((opener,)))
+            repair = way._repair(chart, way.terminals_of(unit), opens, open_end=opener is not None)
+            if repair is not None:
+                best = cheaper(best, way._as_reading([unit], repair))
         return best
 
     def _left_out(self, unit: Unit) -> Reading:
@@ -372,7 +393,7 @@ class Statements(LogicalLines):
         if count:
             opens = self._opens(units[count - 1].end, above[0].column or Column())
             other = self._searched(units[:count], chart, goes_on=False, opens=opens)
-            reading = _cheaper(reading, other)
+            reading = cheaper(reading, other)
         if self._may_end_early(units):
             other = self.early.within(position, chart, above)
             if other is not None and (reading is None or other.cost <= reading.cost):
@@ -479,7 +500,7 @@ class Statements(LogicalLines):
         if (opened := layout.opened_alike(units)) is not None:
             variants.append((opened, 0))
         for variant, more in variants:
-            best = _cheaper(best, _dearer(self._searched(variant, chart, goes_on=goes_on), more))
+            best = cheaper(best, dearer(self._searched(variant, chart, goes_on=goes_on), more))
         return best
 
     def _searched(
@@ -546,7 +567,7 @@ class Statements(LogicalLines):
         missing = sum(bool(lexeme.missing) for lexeme in read)
         cost = repair.cost + INSERTED * (missing + len(unreadable))
         cost += MISALIGNED * self._count_misaligned(units, repair)
-        edits = (*_edits(self.assumed, read, repair), *((start, end, b"") for start, end in unreadable))
+        edits = (*edits_of(self.assumed, read, repair), *((start, end, b"") for start, end in unreadable))
         column = units[0].column
         assert column is not None
         return Reading(cost, units[0].start, units[-1].end, column, edits, lacks_header=lacks_header)
@@ -569,35 +590,3 @@ class Statements(LogicalLines):
                 column, own = opened.pop(), None if is_assumed else read[index][1]
                 count += bool(column and own and index in line_starts and column.deeper_than(own))
         return count
-
-
-def _dearer(reading: Reading | None, cost: int) -> Reading | None:
-    """*reading* with an additional *cost*."""
-    return None if reading is None else reading._replace(cost=reading.cost + cost)
-
-
-def _cheaper(best: Reading | None, other: Reading | None) -> Reading | None:
-    """*other* if it is cheaper than *best*."""
-    return other if other is not None and (best is None or other.cost < best.cost) else best
-
-
-def _edits(assumed: AssumedText, read: list[Lexeme], repair: LineRepair) -> Iterator[Edit]:
-    """The edits of the lexemes *read* by *repair*; lexemes that were cut off are completed."""
-    passed = {change.position for change in repair.changes if not change.symbols}
-    assumed_at: dict[int, bytes] = {}
-    for change in repair.changes:
-        if change.symbols:
-            before, after = b" " * (change.position > 0), b" " * (change.position < len(read))
-            text = before + assumed.words(change.symbols) + after
-            assumed_at[change.position] = assumed_at.get(change.position, b"") + text
-    added: dict[int, bytes] = {}
-    for index in range(len(read) + 1):
-        if index in assumed_at:
-            position = read[index - 1].end if index else read[0].start
-            added[position] = added.get(position, b"") + assumed_at[index]
-        if index in passed:
-            yield read[index].start, read[index].end, b""
-        elif index < len(read) and read[index].missing:
-            added[read[index].end] = added.get(read[index].end, b"") + read[index].missing
-    for position, text in added.items():
-        yield position, position, text

@@ -218,7 +218,7 @@ class CheckedState:
         """Completions that repair the faults of the two sides, if there are no others."""
         if isinstance(self.state, GrammarState):
             faults = self._faults(self.state.shortest_completion)
-            if all(fault.repaired_by for fault in faults):
+            if all(fault.repaired_by or fault.repaired_before for fault in faults):
                 yield from self._repairs(self.state).repairing(faults)
 
     def _repaired(self) -> Iterator[bytes]:
@@ -390,9 +390,9 @@ class TextSides:
 
     def _is_near(self, fault: Fault) -> bool:
         """True if a line at the cursor may repair *fault*: both may be in the same block of the file."""
-        if not fault.repaired_by:
-            return False
         start, end = fault.spans[0]
+        if not (fault.repaired_by or (fault.repaired_before and start < 0)):
+            return False
         between = self.left[end:] if start >= 0 else self.right[: len(self.right) + start]
         return _LINE_OF_FILE.search(between) is None
 
@@ -504,6 +504,9 @@ class FaultRepairs:
             together = together.rpartition(b"=")[0]
         with_lines = self._with_line(together)
         yield from islice(with_lines, _LINE_TRIES)
+        below = [fault.repaired_before for fault in faults if fault.spans[0][0] >= len(self.left)]
+        for lines_before in dict.fromkeys(below):
+            yield from self._with_line(lines_before)
         shortest = self.state.shortest_completion
         repaired_once = list(islice(self._repaired_inside(shortest, faults), FIRST_TRIES))
         yield from repaired_once

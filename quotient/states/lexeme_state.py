@@ -22,6 +22,7 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
+    from fimlsp.quotient.states.protocol import State
 
 _BLANK = re.compile(rb"[ \t\v\f]*")
 
@@ -133,6 +134,11 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
             goals |= entry.boundary.states
     state = LexemeState(lexer, goals, word)
     return None if state.way is None else state
+
+
+def is_within_lexeme(start: State | None) -> bool:
+    """True if the middles from *start* on stay in the string or comment at the cursor."""
+    return isinstance(start, LexemeState)
 
 
 def not_swallowing(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from fimlsp.lexing.interruption import Interrupted, checkpoint, interruptible
+from fimlsp.lexing.interruption import Interrupted, checkpoint, interruptible, work_limit
 
 
 def test_without_a_scope_nothing_is_interrupted():
@@ -35,3 +37,20 @@ def test_a_scope_holds_within_another(outer, inner):
         except Interrupted:
             raised.append("outer")
     assert raised == ["inner"] * (inner or outer) + ["outer"] * outer
+
+
+def test_a_thread_that_waits_is_not_at_the_limit_of_its_work():
+    is_over = work_limit(0.02, 60)
+    time.sleep(0.1)
+    assert not is_over()
+    while time.thread_time() < 60 and not is_over():
+        pass
+    assert is_over()
+    assert time.thread_time() < 60
+
+
+def test_work_has_a_limit_on_the_clock_as_well():
+    is_over = work_limit(60, 0.02)
+    assert not is_over()
+    time.sleep(0.05)
+    assert is_over()

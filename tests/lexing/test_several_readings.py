@@ -1,4 +1,4 @@
-"""Lines that may start in several modes: code, children of an element, an opening or a closing tag."""
+"""Lines that may start in several modes: code, a template, children of an element, a tag of either kind."""
 
 import pytest
 
@@ -7,14 +7,25 @@ from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.line import LineReader
 
 LEXICAL = LexerTables(tsx.lexical_spec())
-CODE, CHILDREN, TAG, CLOSING = range(4)
+CODE, TEXT, CHILDREN, TAG, CLOSING = range(5)
 CASES = (
-    (b"a;\n", [(CODE, "NAME ;", CODE), (CHILDREN, "", CHILDREN)]),
-    (b"it's\n", [(CHILDREN, "", CHILDREN)]),
+    (b"a;\n", [(CODE, "NAME ;", CODE), (TEXT, "", TEXT), (CHILDREN, "", CHILDREN)]),
+    (b"it's\n", [(TEXT, "", TEXT), (CHILDREN, "", CHILDREN)]),
+    (b"} ${a\n", [(CODE, "} ${ NAME LINE_END", CODE), (TEXT, "${ NAME LINE_END", CODE)]),
+    (
+        b"} b`\n",
+        [
+            (CODE, "} NAME TEMPLATE_START", TEXT),
+            (CODE, "} TEMPLATE_END LINE_END", CODE),
+            (TEXT, "TEMPLATE_END LINE_END", CODE),
+        ],
+    ),
+    (b"\\u` `\n", [(TEXT, "ODD_TEXT TEMPLATE_END TEMPLATE_START", TEXT)]),
     (
         b"b='c'\n",
         [
             (CODE, "NAME = STRING LINE_END", CODE),
+            (TEXT, "", TEXT),
             (CHILDREN, "", CHILDREN),
             (TAG, "TAG_NAME TAG_EQUAL ATTRIBUTE", TAG),
         ],
@@ -46,6 +57,7 @@ def test_a_line_is_blank_only_if_it_means_nothing_from_each_line_start():
 
 
 def test_a_line_goes_on_until_all_readings_are_at_a_line_start():
-    text = b"a `b\nc` d\ne\n"
-    assert LineReader(LEXICAL).read(text, 0).size == len(b"a `b\nc` d\n")
-    assert LineReader(LEXICAL).read(b"a `b\nc d\n", 0).size == len(b"a `b\n"), "no reading as code is left"
+    text = b"a /*b\nc*/ d\ne\n"
+    assert LineReader(LEXICAL).read(text, 0).size == len(b"a /*b\nc*/ d\n")
+    assert LineReader(LEXICAL).read(b"a /*b\nc d\n", 0).size == len(b"a /*b\n"), "no reading as code is left"
+    assert LineReader(LEXICAL).read(b"a `b\nc` d\n", 0).size == len(b"a `b\n"), "a template has lines"

@@ -176,7 +176,8 @@ async def test_a_server_of_texts_alone_is_used_and_called_approximate(start_edit
         editor = await start_editor(*SERVER)
         options = {"model": server.address, "family": "fimlsp", "deadlineMs": 60_000, "maxTokens": 12}
         await editor.initialize(options)
-        await editor.until_status("idle", "bundled (LM Studio, approximate: no probabilities)")
+        kind = "LM Studio, approximate: no probabilities, 4 texts at once"
+        await editor.until_status("idle", f"bundled ({kind})")
         marked = "def read(path):\n    with open(<|>\n        return file.read()\n"
         editor.open(marked)
         answer = await editor.request(kind=types.InlineCompletionTriggerKind.Invoked)

@@ -52,11 +52,22 @@ class ExpressionRules:
         rather: tuple[bytes, bytes] | None = None,
         goes_on: bytes = b"",
         together: bool = False,
+        repaired_before: bytes = b"",
     ) -> None:
         """Add a fault; *spans* in the text of the file are its evidence (see `Fault`)."""
         local = local and not self.annotating
         self.faults.append(
-            Fault(message, spans, local, repaired_until, repaired_by, rather, goes_on, together)
+            Fault(
+                message,
+                spans,
+                local,
+                repaired_until,
+                repaired_by,
+                rather,
+                goes_on,
+                together,
+                repaired_before=repaired_before,
+            )
         )
 
     def in_file(self, span: Span) -> Span:

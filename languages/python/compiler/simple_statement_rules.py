@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fimlsp.languages.python.compiler import nodes
-from fimlsp.languages.python.compiler.expression_rules import ExpressionRules
+from fimlsp.languages.python.compiler.expression_rules import DEBUG, ExpressionRules
 from fimlsp.languages.python.compiler.nodes import Expression, Name, Simple, Span
 from fimlsp.languages.python.compiler.scopes import Scope, ScopeKind, Use, declare
 from fimlsp.languages.python.versions import PythonVersion
@@ -192,7 +192,8 @@ class SimpleStatementRules(ExpressionRules):
             message = "no binding for nonlocal found"
         else:
             return
-        self.report(message, self.in_file(statement.span), local=False)
+        span, names = self.in_file(statement.span), [name.name for name in statement.names]
+        self.report(message, span, local=False, repaired_before=bound_around(names, self.data, span[0]))
 
     def _type_alias(self, statement: nodes.TypeAlias) -> None:
         self.bind(statement.name)
@@ -204,6 +205,18 @@ class SimpleStatementRules(ExpressionRules):
         else:
             with self.inside(ScopeKind.ALIAS):
                 self.visit(statement.value)
+
+
+def bound_around(names: Sequence[str], data: bytes, start: int) -> bytes:
+    """A statement, and functions of which the outer binds *names*, for `nonlocal` at *start* in *data*.
+
+    The inner one ends so that the line of that statement is in its body. Nothing for `__debug__`.
+    """
+    margin = data[data.rfind(b"\n", 0, start) + 1 : start]
+    if DEBUG in names:
+        return b""
+    header = f"0\ndef a():\n {'='.join(names)}=0\n def b():".encode()
+    return header + (b"\n%s0" % margin if margin.strip(b" ") == b"" and len(margin) > 1 else b"\\")
 
 
 def _ungrouped(node: Expression) -> Expression:

@@ -9,7 +9,7 @@ from fimlsp.languages.python.compiler import nodes
 from fimlsp.languages.python.compiler.expression_rules import DEBUG, MOST_BLOCKS, ExpressionRules
 from fimlsp.languages.python.compiler.nodes import Name, ParsedLine, Pattern, Span
 from fimlsp.languages.python.compiler.scopes import Scope, ScopeKind, binding_of, may_be_hidden
-from fimlsp.languages.python.compiler.simple_statement_rules import SimpleStatementRules
+from fimlsp.languages.python.compiler.simple_statement_rules import SimpleStatementRules, bound_around
 from fimlsp.languages.python.versions import PythonVersion
 from fimlsp.quotient.language.contract import Fault
 
@@ -71,20 +71,27 @@ class StatementRules(SimpleStatementRules):
 
     def _resolve_nonlocals(self) -> None:
         """Report the `nonlocal` names without a binding in the scopes around them."""
-        for scope, name, span in self.unresolved:
-            binding = binding_of(scope, name)
+        bindings = [(*unresolved, binding_of(*unresolved[:2])) for unresolved in self.unresolved]
+        lacking = [name for _, name, _, binding in bindings if binding == "none"]
+        for scope, name, span, binding in bindings:
             if binding == "none":
                 in_function = any(outer.kind is ScopeKind.FUNCTION for outer in scope.around())
                 if not in_function:  # the only name is that of the class
                     span = span[0], span[0] + common_with_class(name)
                 may_come = in_function and (name != DEBUG or self.version <= (3, 9))
-                self._not_bound(f"no binding for nonlocal '{name}' found", name, span, may_come=may_come)
+                message = f"no binding for nonlocal '{name}' found"
+                self._not_bound(message, name, span, may_come=may_come, lacking=lacking)
             elif binding == "type parameter":
                 message = f"nonlocal binding not allowed for type parameter '{name}'"
                 self._not_bound(message, name, span, may_come=may_be_hidden(scope, name))
 
-    def _not_bound(self, message: str, name: str, span: Span, *, may_come: bool) -> None:
-        """Report a `nonlocal` *name* without a binding. If one *may_come* later, it mends the fault."""
+    def _not_bound(
+        self, message: str, name: str, span: Span, *, may_come: bool, lacking: Sequence[str] = ()
+    ) -> None:
+        """Report a `nonlocal` *name* without a binding. If one *may_come* later, it mends the fault.
+
+        Functions around the statement that bind all names *lacking* do so as well.
+        """
         self.report(
             message,
             span,
@@ -92,6 +99,7 @@ class StatementRules(SimpleStatementRules):
             repaired_until=self.file_end if may_come else 0,
             repaired_by=self.binding(name) if may_come else b"",
             goes_on=f"({name}:=0)".encode() if may_come and name != DEBUG else b"",
+            repaired_before=bound_around(lacking, self.data, span[0]) if lacking else b"",
         )
 
     def binding(self, name: str) -> bytes:

@@ -34,7 +34,7 @@ from fimlsp.languages.python.missing_names.import_table import (
     resolved,
 )
 from fimlsp.languages.python.names.code_state import CodeState, NameRole, state_at_end
-from fimlsp.languages.python.names.symbol_tables import MOST_BYTES, code_alone
+from fimlsp.languages.python.names.symbol_tables import MOST_BYTES, header_around, names_above
 
 
 class ArgumentShares(NamedTuple):
@@ -83,11 +83,9 @@ LONGEST_FUNCTION = 20_000
 LONGEST_CALL = 400
 """Bytes of a call before the cursor."""
 
-_BOUND = re.compile(rb"(?<![\w.\x80-\xff])([\w\x80-\xff]+)(?=\s*(?:=(?!=)|[,):]|\sin\s))")
 _ATTRIBUTE = re.compile(rb"(\w+)\.(\w+)(?::[^=\n]*)? = (\w+)\Z")
 _BASE_CALL = re.compile(rb"super\(\)|[\w.]+\.__init__\(")
 _MAIN = re.compile(rb"^def main\(", re.M)
-_HEADER = re.compile(rb"^(?P<column>[ \t]*)(?:async )?def[ \t]+(?P<name>[\w\x80-\xff]+)[ \t]*\(", re.M)
 _STEPS = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
 
 
@@ -126,7 +124,7 @@ class LikelyTexts:
         above, typed = code[:line_start], code[line_start:].lstrip()
         column = len(code) - line_start - len(typed)
         if state.brackets:
-            return self._arguments(state.callee, code[-LONGEST_CALL:], _names_above(above, column))
+            return self._arguments(state.callee, code[-LONGEST_CALL:], names_above(above, column))
         return {
             whole[len(typed) :]: share
             for whole, share in _statements(above, column, self._below).items()
@@ -178,7 +176,7 @@ def _statements(above: bytes, column: int, below: bytes) -> Mapping[bytes, float
     previous = above.rstrip().rpartition(b"\n")[2]
     if previous.startswith(b"if __name__ ==") and _has_main(above):
         return {b"main()": STATEMENTS.call}
-    header = _header_around(above, column)
+    header = header_around(above, column)
     if header is None or header["name"] != INITIALIZER:
         return {}
     return _attributes(above[header.start() :], previous.strip(), below)
@@ -212,19 +210,6 @@ def _attributes(function: bytes, previous: bytes, below: bytes) -> Mapping[bytes
         return {}
     share = STATEMENTS.attribute_after_call if is_after_call else STATEMENTS.first_attribute
     return {b"%b.%b = %b\n" % (receiver, name, name): share}
-
-
-@lru_cache(maxsize=8)
-def _names_above(above: bytes, column: int) -> frozenset[bytes]:
-    """The names that the function around a line below *above*, indented by *column*, binds. Cached."""
-    header = _header_around(above, column)
-    return frozenset(_BOUND.findall(code_alone(above[header.start() :]))) if header else frozenset()
-
-
-def _header_around(above: bytes, column: int) -> re.Match[bytes] | None:
-    """The header of the function around a line below *above*: the last one that is indented by less."""
-    headers = [header for header in _HEADER.finditer(above) if len(header["column"]) < column]
-    return headers[-1] if headers else None
 
 
 def _opened(text: bytes) -> int | None:

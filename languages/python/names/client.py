@@ -25,6 +25,7 @@ from fimlsp.languages.python.names.known_names import (
     NameQuery,
     NamesCursor,
     NameSet,
+    NothingFound,
 )
 from fimlsp.processes.helper import HelperEndedError, HelperProcess, command_of
 
@@ -208,8 +209,9 @@ class Analysis:
             while not isinstance(answer := self._process.receive(), Done):
                 if isinstance(answer, LookUpStarted):
                     started.add(answer.query)
-                elif isinstance(answer, Finding):
+                elif isinstance(answer, Finding | NothingFound):
                     started.discard(answer.query)
+                    self._retries.pop((cursor.path, answer.query), None)
                     line.names = with_finding(line.names, answer)
             line.is_done = True
         except HelperEndedError:
@@ -234,9 +236,11 @@ class Analysis:
             self._retries.popitem(last=False)
 
 
-def with_finding(names: KnownNames, finding: Finding) -> KnownNames:
-    """*names* with those of *finding*."""
+def with_finding(names: KnownNames, finding: Finding | NothingFound) -> KnownNames:
+    """*names* with those of *finding*. Where nothing visible was found, the names of an older text go."""
     kind, name = finding.query
+    if isinstance(finding, NothingFound):
+        return replace(names, visible=None, is_older=False) if kind == "visible" else names
     more, functions = NameSet(finding.names), {**names.functions, name: frozenset(finding.functions)}
     match kind:
         case "visible":

@@ -18,7 +18,8 @@ import jedi
 from jedi.api.environment import InterpreterEnvironment
 
 from fimlsp.languages.python.checker.modules import installed_packages, source_folders
-from fimlsp.languages.python.names.known_names import Finding, NameKind, NameQuery, Question
+from fimlsp.languages.python.names.code_state import state_at_end
+from fimlsp.languages.python.names.known_names import Finding, NameKind, NameQuery, NothingFound, Question
 
 _LEAVES_OPEN = re.compile(
     rb"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*|\b(?:exec|globals|vars|locals)[ \t]*\(", re.M
@@ -66,18 +67,22 @@ def read_builtins(trees: Path | None = None) -> None:
 
 def find_names(
     question: Question, limited: Callable[[NameQuery], AbstractContextManager[None]]
-) -> Iterator[Finding]:
-    """The answers to *question*, without those of failed look-ups.
+) -> Iterator[Finding | NothingFound]:
+    """The answers to *question*. Look-ups that were given up have none.
 
     Each look-up is made within *limited*, which may give it up; the next one follows.
     """
     script = None
     for number, query in enumerate(question.queries):
-        names: list[_FoundName] | None = None
-        with limited(query), suppress(Exception):  # jedi raises many errors for unusual code
-            script = script or _Script(question)
-            names = script.names(number, query[0])
-        if names:
+        names, has_ended = list[_FoundName](), False
+        with limited(query):
+            with suppress(Exception):  # jedi raises many errors for unusual code
+                script = script or _Script(question)
+                names = script.names(number, query[0]) or []
+            has_ended = True
+        if has_ended and not names:
+            yield NothingFound(query)
+        elif names:
             functions = tuple(name.encode() for name, is_function in names if is_function)
             yield Finding(query, tuple(name.encode() for name, _ in names), functions)
 
@@ -92,8 +97,11 @@ class _Script:
     def __init__(self, question: Question) -> None:
         above, below = question.above, question.below
         self._is_open = any(_LEAVES_OPEN.search(part) is not None for part in (above, below))
+        # within brackets an operand may stand above, after which only a sign lets a name follow
+        sign = b"+" * bool(state_at_end(above).brackets)
+        stubs = {**_STUB, "visible": sign + _STUB["visible"]}
         self._lines = [
-            question.indentation + _STUB[kind].replace(b"%b", name) for kind, name in question.queries
+            question.indentation + stubs[kind].replace(b"%b", name) for kind, name in question.queries
         ]
         self._first = above.count(b"\n") + 1
         # jedi takes a blank line at the end of a block for one outside it; a statement keeps it inside

@@ -137,6 +137,13 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class NothingFound:
+    """The look-up of *query* has ended without names: any are possible there, as in a string."""
+
+    query: NameQuery
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The end of the answers to a question."""
 

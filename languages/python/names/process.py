@@ -18,7 +18,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from fimlsp.languages.python.names.known_names import Done, Finding, LookUpStarted, NameQuery, Question
+from fimlsp.languages.python.names.known_names import (
+    Done,
+    Finding,
+    LookUpStarted,
+    NameQuery,
+    NothingFound,
+    Question,
+)
 from fimlsp.processes.bounded import claim_pipes, limit_memory
 
 LOOK_UP_S = 1.5
@@ -69,7 +76,7 @@ def _answer_all(
     """
     from fimlsp.languages.python.names.jedi_names import find_names, read_builtins
 
-    def send(answer: LookUpStarted | Finding | Done) -> None:
+    def send(answer: LookUpStarted | Finding | NothingFound | Done) -> None:
         pickle.dump(answer, sink)
         sink.flush()
 

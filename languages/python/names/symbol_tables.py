@@ -1,4 +1,4 @@
-"""The symbol table of a file by Python's own compiler, scope by scope."""
+"""The symbol table of a file by Python's own compiler, scope by scope; names of a function by indentation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import symtable
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 
 MOST_BYTES = 200_000
 """The largest file whose names are looked up; the symbol table of a larger one would take over 20 ms."""
@@ -25,6 +26,8 @@ _SET_BY_PYTHON = (
 ALWAYS_BOUND = frozenset([*dir(builtins), *_SET_BY_PYTHON.split()])
 """Names that need not be bound in a file."""
 
+_BOUND = re.compile(rb"(?<![\w.\x80-\xff])([\w\x80-\xff]+)(?=\s*(?:=(?!=)|[,):]|\sin\s))")
+_HEADER = re.compile(rb"^(?P<column>[ \t]*)(?:async )?def[ \t]+(?P<name>[\w\x80-\xff]+)[ \t]*\(", re.M)
 _STRING_OR_COMMENT = re.compile(
     rb"#[^\n]*|(?:(?<![\w\x80-\xff])(?P<prefix>[bruft]{1,2})(?=[\"']))?"
     rb"(?:\"\"\"(?:\\.|[^\"\\]|\"(?!\"\"))*(?:\"\"\")?|'''(?:\\.|[^'\\]|'(?!''))*(?:''')?"
@@ -69,3 +72,16 @@ def _formatted(match: re.Match[bytes]) -> bytes:
     """The string of *match* if it may contain code; else nothing."""
     prefix = match["prefix"]
     return match[0] if prefix and not _FORMATS.isdisjoint(prefix.lower()) else b""
+
+
+@lru_cache(maxsize=8)
+def names_above(above: bytes, column: int) -> frozenset[bytes]:
+    """The names that the function around a line below *above*, indented by *column*, binds. Cached."""
+    header = header_around(above, column)
+    return frozenset(_BOUND.findall(code_alone(above[header.start() :]))) if header else frozenset()
+
+
+def header_around(above: bytes, column: int) -> re.Match[bytes] | None:
+    """The header of the function around a line below *above*: the last one that is indented by less."""
+    headers = [header for header in _HEADER.finditer(above) if len(header["column"]) < column]
+    return headers[-1] if headers else None

@@ -17,13 +17,14 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_element,
     first_repeated_key,
 )
+from fimlsp.languages.python.suggestion_checks.classes import first_class_for_variable
 from fimlsp.languages.python.suggestion_checks.comparisons import (
     first_empty_loop,
     first_repeated_condition,
     first_self_comparison,
 )
+from fimlsp.languages.python.suggestion_checks.copies import first_copied_body
 from fimlsp.languages.python.suggestion_checks.lines import (
-    first_copied_body,
     first_endless_call,
     first_imported_parameter,
     first_misplaced_keyword,
@@ -69,6 +70,7 @@ CHECKS: tuple[Check, ...] = (
     first_endless_call,
     first_empty_loop,
     first_repeated_condition,
+    first_class_for_variable,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""
 

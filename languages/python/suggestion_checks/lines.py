@@ -15,14 +15,12 @@ Counted in 2,818 files of 74 packages:
 | of functions, `with` and `while` | 24,333 | 0.7 % |
 | of conditions and `for` | 33,992 | 0.1 % |
 | statements of a function's own body that only call something: the function itself | 33,522 | 0 |
-| bodies of functions that are all of another function's body beside it | 52,441 | 0.5 % |
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 
 from fimlsp.languages.python.names.code_state import CodeState, state_at_end
 from fimlsp.languages.suggested_lines import FAR, HAS_WORD, NEAR, Line, column_of, suggested_lines
@@ -52,10 +50,8 @@ _BEGUN_WORD = re.compile(rb"(?<![\w\x80-\xff])[\w\x80-\xff]*\Z")
 _DEFINED_CLASS = re.compile(rb"^class[ \t]+(\w+)", re.M)
 _PLACEHOLDER = b"pass"
 _HEADER = re.compile(rb"(?:async[ \t]+)?(?:class|def|elif|else|for|if|try|while|with)\b.*:\s*(?:#.*)?\Z")
-_HEADER_OF_FUNCTION = re.compile(rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)\b.*:\s*(?:#.*)?\Z")
+HEADER_OF_FUNCTION = re.compile(rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)\b.*:\s*(?:#.*)?\Z")
 _CALL_ALONE = re.compile(rb"(?:await[ \t]+)?(self\.)?(\w+)\([^\n]*\)\Z")
-_MEANS_SOMETHING = re.compile(rb"(?!raise[ \t]+NotImplemented)[^.(]*[\w)\]][.(]")
-_SHORT_DOCSTRING = re.compile(rb"[rR]?\"\"\".*\"\"\"\Z")
 _IS_EXCEPTION = re.compile(rb"class\b.*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 
 LONGEST_WORD = 200
@@ -295,58 +291,16 @@ def first_endless_call(left: bytes, text: bytes, right: bytes) -> int | None:
         call = _CALL_ALONE.match(line.code)
         code = left + text[: line.offset + 1] if line.offset else left[: len(left) - len(context.head)]
         above = reversed(code[-FAR:].split(b"\n")) if call else ()
-        header = next((row for row in above if _is_outside(row, line.column)), b"")
-        definition = _HEADER_OF_FUNCTION.match(header)
+        header = next((row for row in above if is_outside(row, line.column)), b"")
+        definition = HEADER_OF_FUNCTION.match(header)
         if call and definition and definition[1] == call[2] and bool(call[1]) == (column_of(header) > 0):
             return line.offset
     return None
 
 
-def first_copied_body(left: bytes, text: bytes, right: bytes) -> int | None:
-    """The offset of the first body in *text* that is all of the body of another function in the same block.
-
-    None if there is none. Bodies without an attribute or a call, and `NotImplementedError`, may be equal.
-    O(len(left) + len(right)) if *text* has the first line of a body.
-    """
-    context, above = suggested_lines(left, text, right), left[-FAR:].split(b"\n")
-    if text.partition(b"\n")[0].strip():
-        above.pop()
-    rows = [(line, 0) for line in above if line.strip()][-1:]
-    rows += ((line.text, line.offset) for line in context.lines)
-    below = right.split(b"\n")[1:]
-    for number, (header, _) in enumerate(rows[:-1]):
-        definition = _HEADER_OF_FUNCTION.match(header)
-        if definition is not None:
-            column = column_of(header)
-            body = _body_below(column, (*(row for row, _ in rows[number + 1 :]), *below))
-            if _MEANS_SOMETHING.match(b"\n".join(body)) and body in _bodies(
-                left, right, column, definition[1]
-            ):
-                return rows[number + 1][1]
-    return None
-
-
-def _bodies(left: bytes, right: bytes, column: int, name: bytes) -> Iterator[list[bytes]]:
-    """The bodies of the functions at *column* around the cursor, to the ends of their block, but *name*."""
-    above, below = left.split(b"\n")[:-1], right.split(b"\n")[1:]
-    first = next((n for n in range(len(above), 0, -1) if _is_outside(above[n - 1], column)), 0)
-    last = next((n for n, line in enumerate(below) if _is_outside(line, column)), len(below))
-    for lines in (above[first:], below[:last]):
-        for number, line in enumerate(lines):
-            definition = _HEADER_OF_FUNCTION.match(line)
-            if definition is not None and column_of(line) == column and definition[1] != name:
-                yield _body_below(column, lines[number + 1 :])
-
-
-def _is_outside(line: bytes, column: int) -> bool:
+def is_outside(line: bytes, column: int) -> bool:
+    """True if *line* is indented by less than *column*."""
     return bool(line.strip()) and column_of(line) < column
-
-
-def _body_below(column: int, lines: Iterable[bytes]) -> list[bytes]:
-    """The code of *lines* up to the first one that is not deeper than *column*, without a short docstring."""
-    written = filter(bytes.strip, lines)
-    body = [line.strip() for line in takewhile(lambda line: column_of(line) > column, written)]
-    return body[1:] if body and _SHORT_DOCSTRING.match(body[0]) else body
 
 
 def _is_code(left: bytes, text: bytes, offset: int) -> bool:
@@ -370,7 +324,7 @@ def first_misplaced_keyword(
     keywords = [*_KEYWORD.finditer(text)]
     if not keywords:
         return None
-    line, scope = left[left.rfind(b"\n") + 1 :], _enclosing_scope(left)
+    line, scope = left[left.rfind(b"\n") + 1 :], enclosing_scope(left)
     if scope is None and line[:1] in (b" ", b"\t"):  # a string of several lines hides it
         return None
     for keyword in keywords:
@@ -383,7 +337,7 @@ def first_misplaced_keyword(
     return None
 
 
-def _enclosing_scope(left: bytes) -> re.Match[bytes] | None:
+def enclosing_scope(left: bytes) -> re.Match[bytes] | None:
     """The header of the innermost function or class around the end of *left*, by indentation."""
     *lines, last = left.split(b"\n")
     column = column_of(last)

@@ -112,9 +112,9 @@ def accepts(file: Path, of: Public, text: str) -> str | None:
 
 
 def outcome(file: Path, of: Public, text: str) -> tuple[str, str]:
-    """The best outcome of the two lexers for *text*, and the lexer or the reason."""
+    """The best outcome of the lexers for *text*, and the lexer or the reason."""
     found: list[tuple[str, str]] = []
-    for lexer in ("contextual", "basic"):
+    for lexer in ("contextual", "basic", "dynamic"):
         try:
             grammar = of.added + file.read_text()
             language = (

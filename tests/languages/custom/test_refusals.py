@@ -50,7 +50,10 @@ def refusal(folder: Path, text: str | bytes, start: str = "start") -> str:
         ("start: a\n%import .missing.a\n", "neither in its folder"),
         ("start: a\n%import nothing.a\n", "Cannot import nothing into bad.lark"),
         (b'start: "\xff"\n', "not UTF-8 at byte 8"),
-        ('// lexer = "dynamic"\nstart: "a"\n', 'Cannot use the lexer "dynamic" (bad.lark, line 1)'),
+        ('// lexer = "other"\nstart: "a"\n', 'Cannot use the lexer "other" (bad.lark, line 1)'),
+        ('// lexer = "dynamic"\nstart: A\nA: /(?<!b)a/\n', "terminal A (bad.lark, line 3) looks at the text"),
+        ('// lexer = "dynamic"\nstart: A\nA: /a+(?!b)/\n', "looks ahead of its end, where another match"),
+        ('// lexer = "dynamic"\nstart: start\n', "rule start (bad.lark, line 2) derives no text"),
         ('// lexer = "contextual"\nstart: a | b\na: "x"\nb: "x"\n', "it is not LALR(1) (Reduce/Reduce"),
     ],
 )

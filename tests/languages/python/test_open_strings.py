@@ -35,7 +35,7 @@ CLOSED = [
 def tails(version, place: str, text: bytes, styles):
     """The parts in *place* that the text closes, with its lexemes; strings of the *styles* may be open."""
     tables, rules = tables_of(python(version)), field_rules(version)
-    after = TextAfterCursor(tables.lexical, text, 0, None, lambda _: True, lambda _: None, tables.may_follow)
+    after = TextAfterCursor(tables.lexical, text, 0, None, lambda _: True, tables.may_follow)
     found = OpenStrings(after, rules, styles).tails(unknown_bottom(rules, place), None, 0)
     return {tail.opened: " ".join(tables.lexical.kinds[kind] for kind in tail.kinds) for tail in found}
 

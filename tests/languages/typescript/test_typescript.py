@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fimlsp.testing.checking import cases, total, verdict
-from fimlsp.testing.edited import grows, type_a_line
+from fimlsp.testing.edited import bytes_for_a_key, grows, type_a_line
 
 from .known import explained, known_differences
 from .programs import program_of
@@ -92,6 +92,15 @@ def test_an_element_that_is_edited():
 def test_a_key_costs_the_same_in_a_file_of_any_size():
     assert grows(TSX, ELEMENT) == []
     assert grows(JSX, ELEMENT) == []
+
+
+@ALL
+def test_a_key_costs_the_same_in_a_template_of_any_length(of):
+    found = []
+    for count in (20, 80, 320):
+        data = b"let x = `\n" + b"  a, it's ${b};\n" * count + b"`\n"
+        found.append(bytes_for_a_key(of, data, data.index(b"a", len(data) // 2)))
+    assert max(found) <= 2 * min(found)
 
 
 STAYING = (

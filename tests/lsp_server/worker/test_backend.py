@@ -307,7 +307,7 @@ def test_a_text_that_cannot_be_read_in_time_is_told_and_read_on():
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
 def test_a_selection_that_takes_too_long_is_not_tried_again(monkeypatch, is_cancelled):
-    monkeypatch.setattr("fimlsp.lsp_server.worker.backend.SELECTION_S", 0.0)
+    monkeypatch.setattr("fimlsp.lsp_server.worker.backend.SELECTION_S", (0.0, 0.0))
     backend = Backend()
     backend.load(Load(), lambda *_: None)
     data = b"def area(width, height):\n    return wid\n"

@@ -9,8 +9,9 @@ follow
   for bytes that are no text, no candidates where the model ends;
 - LM Studio, lmstudio.ai/docs, "OpenAI Compatibility API" and "REST API v0": `logprobs` is null;
 - TabbyAPI, `endpoints/OAI/types/completion.py`: the candidates as texts, in the form of OpenAI;
-- llama-cpp-python, `llama_cpp/server/app.py` and `llama.py`: `suffix`, and status 500 for `logprobs` unless
-  the model was loaded with `logits_all`;
+- llama-cpp-python, `llama_cpp/server/app.py` and `llama.py`: `suffix`, `n` without effect, and status 500
+  for `logprobs` unless the model was loaded with `logits_all`;
+- an unknown server that takes `n`, as the real llama.cpp does: the texts come side by side, by their `index`;
 - DeepSeek, api-docs.deepseek.com, "Create FIM Completion (Beta)": `/beta/completions` with `suffix`;
 - Mistral, docs.mistral.ai/api, "FIM": `/v1/fim/completions`, whose texts are `delta.content`; status 422 for
   keys that it does not know.
@@ -20,6 +21,7 @@ import json
 import threading
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count, zip_longest
 
 from fimlsp.models.loading import BUNDLED, load_model
 
@@ -141,14 +143,17 @@ def ollama_show(model, _):
     return 200, [json.dumps({"model_info": info})]
 
 
-def text_reports(model, prompt, suffix, length, draws):
-    """The text that the model writes, in one piece a token, with its candidates, and why it ends."""
+def text_reports(model, prompt, suffix, length, draw):
+    """The text that the model writes, in one piece a token, with its candidates, and why it ends.
+
+    A *draw* is a number: it starts with a candidate of that rank.
+    """
     vocabulary = model.vocabulary
     if suffix is None:
         suffix, _, prompt = prompt.removeprefix("<|right|>").partition("<|left|>")
     tokens = model.fim.arrange(vocabulary.encode(prompt), vocabulary.encode(suffix))
-    if draws and length < 8:  # a middle starts with the second candidate, as a draw might
-        tokens.append(model.network.begin(tokens).tokens[1])
+    if draw:
+        tokens.append(model.network.begin(tokens).tokens[draw])
         yield (vocabulary.token_bytes[tokens[-1]] or b"").decode(errors="ignore"), {}, None
     for token, listed in written(model, tokens, length):
         if token in model.fim.stops:
@@ -162,8 +167,12 @@ def text_reports(model, prompt, suffix, length, draws):
     yield "", {}, "length"
 
 
-def completions_of(*, refuses_candidates=None, tells=False, has_suffix=False, knows=None):
-    """`/v1/completions` in the form of OpenAI; *knows* are the keys that are not refused."""
+def completions_of(*, refuses_candidates=None, tells=False, has_suffix=False, knows=None, most=1):
+    """`/v1/completions` in the form of OpenAI; *knows* are the keys that are not refused.
+
+    It writes *most* texts for a request. A draw starts with another candidate than the one before.
+    """
+    draws = count()
 
     def complete(model, body):
         if refuses_candidates and "logprobs" in body:
@@ -171,20 +180,31 @@ def completions_of(*, refuses_candidates=None, tells=False, has_suffix=False, kn
         if knows is not None and not body.keys() <= knows:
             return 422, [json.dumps({"detail": "Extra inputs are not permitted"})]
         assert has_suffix == ("suffix" in body)
-        lines = []
-        for text, texts, reason in text_reports(
-            model, body["prompt"], body.get("suffix"), body["max_tokens"], body["temperature"]
-        ):
-            logprobs = None
-            if tells and texts:
-                logprobs = {"tokens": [text], "token_logprobs": [0], "top_logprobs": [texts]}
-            choice = {"index": 0, "text": text, "logprobs": logprobs, "finish_reason": reason}
-            if knows is not None:
-                choice = {"index": 0, "delta": {"content": text}, "finish_reason": reason}
-            lines.append(f"data: {json.dumps({'choices': [choice]})}\n\n")
+        choices = []
+        for index in range(min(most, body.get("n", 1))):
+            draw = 1 + next(draws) % 4 if body["temperature"] else 0
+            written = text_reports(model, body["prompt"], body.get("suffix"), body["max_tokens"], draw)
+            choices += [choice_of(index, *report) for report in written]
+        lines = [f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in mingled(choices)]
         return 200, [*lines, "data: [DONE]\n\n"]
 
+    def choice_of(index, text, texts, reason):
+        if knows is not None:
+            return {"index": index, "delta": {"content": text}, "finish_reason": reason}
+        logprobs = None
+        if tells and texts:
+            logprobs = {"tokens": [text], "token_logprobs": [0], "top_logprobs": [texts]}
+        return {"index": index, "text": text, "logprobs": logprobs, "finish_reason": reason}
+
     return complete
+
+
+def mingled(choices):
+    """*choices* of several texts in turn, as they are written side by side."""
+    texts = {}
+    for choice in choices:
+        texts.setdefault(choice["index"], []).append(choice)
+    return [choice for turn in zip_longest(*texts.values()) for choice in turn if choice is not None]
 
 
 MISTRAL_KEYS = {"model", "prompt", "suffix", "max_tokens", "temperature", "stream", "stop", "random_seed"}
@@ -213,7 +233,7 @@ SERVERS = {
         CODER | {"owned_by": "mistralai"},
         {"/v1/fim/completions": completions_of(has_suffix=True, knows=MISTRAL_KEYS)},
     ),
-    "unknown": (CODER, {"/v1/completions": completions_of(has_suffix=True)}),
+    "unknown": (CODER, {"/v1/completions": completions_of(has_suffix=True, most=3)}),
     "vLLM": (
         {"id": "bundled", "object": "model", "owned_by": "vllm", "root": str(BUNDLED), "max_model_len": 1024},
         {"/v1/completions": vllm_completions},

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -39,15 +40,16 @@ def is_a_sentence(text):
 
 
 def outcome(model, start, settings=PATIENT):
-    """The text of a middle, or the reason why there is none."""
+    """The text of the best middle, or the reason why there is none."""
     try:
-        (middle,) = complete_many(model, LEFT, RIGHT, start, settings, lambda: False)
+        middles = complete_many(model, LEFT, RIGHT, start, settings, lambda: False)
     except ServerError as error:
         return None if is_a_sentence(str(error)) else pytest.fail(f"{error!r} is no sentence")
-    state = start.feed(middle.text)
-    assert state is not None
-    assert state.complete
-    return middle.text
+    for middle in middles:
+        state = start.feed(middle.text)
+        assert state is not None
+        assert state.complete
+    return middles[0].text
 
 
 def answers(proxy, start, faults, family=None):
@@ -84,6 +86,19 @@ def kind_behind_proxy(request):
 
 
 DAMAGED = sorted(set(FAULTS) - set(HARMLESS))
+DRAWN_SIDE_BY_SIDE = ["LM Studio", "unknown"]
+"""In requests at the same time, and for one request."""
+
+
+@pytest.mark.parametrize("kind_behind_proxy", DRAWN_SIDE_BY_SIDE, indirect=True)
+def test_some_faults_while_several_texts_are_drawn(kind_behind_proxy, start):
+    kind, proxy = kind_behind_proxy
+    model = load_model(proxy.address, family=FAMILY_NEEDED.get(kind))
+    for fault in random.Random(kind).sample(DAMAGED, k=4):
+        proxy.fault = fault
+        outcome(model, start, replace(IMPATIENT, candidates=3))
+    proxy.fault = "passed"
+    assert outcome(model, start, replace(PATIENT, candidates=3)) is not None, "it is well again"
 
 
 def test_some_faults_of_every_kind_of_server(kind_behind_proxy, start):

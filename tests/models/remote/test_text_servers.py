@@ -23,13 +23,14 @@ CURSORS = [
     "class A:\n    def get(self):\n        return self.<|>\n",
 ]
 PLAIN, LISTED = "approximate: no probabilities", "approximate: texts in place of tokens"
+ONE, THREE, FOUR = (f"{PLAIN}, {n}" for n in ("one text at a time", "3 texts at once", "4 texts at once"))
 KINDS = [
-    ("LM Studio", "fimlsp", PLAIN, 1024),
+    ("LM Studio", "fimlsp", FOUR, 1024),
     ("TabbyAPI", "fimlsp", LISTED, 1024),
-    ("llama-cpp-python", None, PLAIN, 2048),
+    ("llama-cpp-python", None, ONE, 2048),
     ("DeepSeek", None, LISTED, 4096),
-    ("Mistral", None, PLAIN, 4096),
-    ("unknown", None, PLAIN, 2048),
+    ("Mistral", None, THREE, 4096),
+    ("unknown", None, THREE, 2048),
 ]
 
 

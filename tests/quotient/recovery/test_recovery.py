@@ -560,6 +560,28 @@ def test_a_bracket_that_the_editor_closed(case):
     assert not document.middle(len(left), len(left), may_escape=True, relax=True).relaxed
 
 
+QUOTES_CLOSED_BY_EDITOR = {
+    # left<|>right, in a string: the text that is assumed after the cursor's line
+    'def f() -> "<|>"\n': ":0",
+    "class A:\n    def f(self) -> '<|>'\n\n    def g(self): pass\n": ":0",
+    'def f(a: "<|>")\n': ":0",
+    'def f(a: "<|>"):\n': "0",
+    'if a == "b<|>"\n\nx = 1\n': ":0",
+    'for x in ["<|>"]\n': ":0",
+    'try:\n    x = f("<|>")\n': "\nexcept:0",
+}
+
+
+@pytest.mark.parametrize("case", QUOTES_CLOSED_BY_EDITOR)
+def test_a_string_that_the_editor_closed(case):
+    left, right = case.encode().split(b"<|>")
+    found = engine().document(left + right).middle(len(left), len(left), relax=True, may_escape=False)
+    assert verdict(fed(found.start, b"a")) == COMPLETE
+    assert fed(found.start, right[:1] + b":") is None
+    line_end = len(left) + len(right.partition(b"\n")[0].rstrip())
+    assert found.relaxed == (TextRepair(line_end, line_end, QUOTES_CLOSED_BY_EDITOR[case].encode()),)
+
+
 MENDS = {
     # left<|>right: the repairs
     "x = [1, 2\ny = <|>\n": [TextRepair(9, 9, b" ]")],

@@ -16,7 +16,7 @@ import pytest
 from fimlsp.languages.python.names import client
 from fimlsp.languages.python.names.client import Analysis
 from fimlsp.languages.python.names.jedi_names import find_names, search_path
-from fimlsp.languages.python.names.known_names import MOST_BYTES, KnownNames, NamesCursor
+from fimlsp.languages.python.names.known_names import MOST_BYTES, Finding, KnownNames, NamesCursor
 
 WAIT_S = 60.0
 
@@ -43,7 +43,8 @@ def cursor(marked, path=None, folders=()):
 
 def found(at):
     question = at.question(at.queries())
-    return {finding.query: set(finding.names) for finding in find_names(question, lambda _: nullcontext())}
+    findings = find_names(question, lambda _: nullcontext())
+    return {finding.query: set(finding.names) for finding in findings if isinstance(finding, Finding)}
 
 
 FOUND = [
@@ -65,6 +66,10 @@ VISIBLE = [
     ("class A:\n    def f(self, width):\n        <|>\n\n    def g(self): pass\n", "self width A"),
     ("def f(x):\n    for i in x:\n        <|>\n\ndef g(): pass\n", "x i f g"),
     ("import os\n<|>", "os"),
+    ("def f(x):\n    return g(\n        x\n        <|>\n    )\n", "x f"),
+    ("def f(x):\n    y = [\n        <|>\n    ]\n", "x f"),
+    ("def f(x):\n    y = {\n        1: 2,\n        <|>\n    }\n", "x f"),
+    ("def f(x):\n    if (x and\n            <|>):\n        pass\n", "x f"),
 ]
 
 
@@ -246,6 +251,21 @@ def test_no_question_is_lost_while_a_process_that_has_grown_ends(analysis):
         at = cursor(f"x{number} = {number}\n\ndef f{number}():\n    <|>\n")
         analysis.look("a", at)
         assert until(lambda: b"f" + str(number).encode() in (analysis.known("a", at).visible or ()))  # noqa: B023
+
+
+NOWHERE = ['x = """\n<|>\n"""\n', 'def f():\n    """\n    <|>\n    """\n', "from a import *\n<|>\n"]
+
+
+@pytest.mark.parametrize("marked", NOWHERE)
+def test_lines_without_names_hold_up_no_other_line_of_the_file(analysis, marked):
+    nothing, names = cursor(marked, Path("a.py")), cursor("def f(width):\n    <|>\n", Path("a.py"))
+    analysis.look("a", nothing)
+    analysis.wait("a", WAIT_S)
+    assert analysis.known("a", nothing).visible is None
+    assert analysis.problem("a", nothing) is None
+    analysis.look("a", names)
+    analysis.wait("a", WAIT_S)
+    assert b"width" in analysis.known("a", names).visible
 
 
 TOO_LONG_ONCE = """

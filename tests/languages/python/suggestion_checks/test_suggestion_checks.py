@@ -16,13 +16,14 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_key,
 )
 from fimlsp.languages.python.suggestion_checks.checks import first_idle_name, stops_idly
+from fimlsp.languages.python.suggestion_checks.classes import first_class_for_variable
 from fimlsp.languages.python.suggestion_checks.comparisons import (
     first_empty_loop,
     first_repeated_condition,
     first_self_comparison,
 )
+from fimlsp.languages.python.suggestion_checks.copies import first_copied_body
 from fimlsp.languages.python.suggestion_checks.lines import (
-    first_copied_body,
     first_endless_call,
     first_imported_parameter,
     first_misplaced_keyword,
@@ -309,6 +310,16 @@ COPIED = [
     "def g(a):\n    <|¦b(a)|>\n\n\ndef f(a):\n    b(a)\n",
     "def g(a):\n    <|b(a)|>\n    c(a)\n\n\ndef f(a):\n    b(a)\n",
     "def f(a):\n    return ...\n\ndef g(a):\n    <|return ...|>\n",
+    # with the names of its own parameters
+    "def f(a, b):\n    return a.b(b)\n\ndef g(c, d):\n    <|¦return c.b(d)|>\n",
+    "def f(a, b):\n    return a.b(b)\n\ndef g(c, d):\n    <|return d.b(c)|>\n",
+    "def f(a):\n    b(a)\n    c(a)\n\ndef g(x: int = 3):\n    <|¦b(x)\n    c(x)|>\n",
+    "def f(a, k):\n    return a.k(k.a)\n\ndef g(c):\n    <|return c.k(k.a)|>\n",
+    # a return within another function
+    "def f(a):\n    if a:\n        return a.b(1)\n    return a.c()\n\ndef g(a):\n    <|¦return a.c()|>\n",
+    "def f(a):\n    if a:\n        return a.b(1)\n    return a.c()\n\ndef g(a):\n    <|¦return a.b(1)|>\n",
+    "def f(a):\n    x = a.b()\n    return a.c(x)\n\ndef g(a):\n    <|x = a.b()|>\n",
+    "def f(a):\n    x = a.b()\n    return x\n\ndef g(a):\n    <|return x|>\n",
 ]
 
 
@@ -336,6 +347,45 @@ EMPTY = [
 def test_the_first_loop_over_nothing(marked):
     left, text, right, issue = split(marked)
     assert first_empty_loop(left, text, right) == issue
+
+
+CLASSES = [
+    # arguments
+    "def f(rows):\n    for row in rows:\n        entry = Entry(row)\n        rows.append(<|¦Entry)|>\n",
+    "def f(rows):\n    entry = rows[0]\n    rows.append(En<|¦try|>)\n",
+    "def f(rows):\n    entry = rows[0]\n    rows.append(<|¦Entry|>)\n",
+    "def f(entry, x):\n    g(<|x, ¦Entry, 3)|>\n",
+    "def f(book_shelf):\n    <|return g(¦BookShelf)|>\n",
+    "class A:\n    def f(self, entry):\n        self.put(<|¦Entry)|>\n",
+    "def f(entry):\n    g(<|e=¦Entry)|>\n",
+    # classes that are assigned or returned
+    "class A:\n    def __init__(self, parser):\n        self.own = <|¦Parser|>\n",
+    "class A:\n    def __init__(self):\n        self.parser = <|¦Parser|>\n",
+    "class A:\n    def __init__(self):\n        self._http_client = <|¦HTTPClient\n        self.x = 1|>\n",
+    "def f():\n    parser = <|¦Parser|>\n",
+    "def f(rows):\n    entry = Entry(rows)\n    return <|¦Entry|>\n",
+    # where a class is meant
+    "def f(entry):\n    if isinstance(entry, <|Entry):|>\n",
+    "def f(entry):\n    x = <|Entry(entry)|>\n",
+    "def f(entry):\n    x = g(<|Entry.name, Entry[0])|>\n",
+    "def f(rows):\n    rows.append(<|Entry)|>\n",
+    "def f(entry: <|Entry, x=Entry):|>\n",
+    "def f(entry):\n    try:\n        g()\n    except <|Entry:|>\n",
+    "def f(entry):\n    g(<|'Entry', (Entry, x))|>\n",
+    "def f(entry):\n    self.entry_class = <|Entry|>\n",
+    "def f(entry):\n    g(<|cls=Entry)|>\n",
+    "class A:\n    parser = <|Parser|>\n",
+    "def g(entry):\n    pass\n\n\ndef f(rows):\n    rows.append(<|Entry)|>\n",
+    "def f(entry):\n    g(ENTRY, <|ENTRY, E)|>\n",
+    "def f(entry):\n    g(Entry<|)|>\n",
+    "def f(entry):\n    x: Entry = <|entry|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", CLASSES)
+def test_no_class_stands_for_a_variable_of_its_name(marked):
+    *around, issue = split(marked)
+    assert first_class_for_variable(*around) == issue
 
 
 ENDLESS = [
