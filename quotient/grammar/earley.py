@@ -108,31 +108,22 @@ class Predicted:
     symbol read.
     """
 
-    __slots__ = ("_after", "_expected_bits", "_layer", "_possible_starts", "_symbols", "chains")
+    __slots__ = ("_after", "_expected_bits", "_layer", "_possible_starts", "chains", "rules", "symbols")
 
     def __init__(self, layer: Layer, symbols: frozenset[int]) -> None:
+        self.symbols = symbols
+        self.rules = layer.rules
         self.chains: dict[int, Chain] = {}
         self._layer = layer
-        self._symbols = symbols
         self._possible_starts: PossibleStarts | None = None
         self._after: dict[int, tuple[State, ...]] = {}
         self._expected_bits = -1
 
     @property
-    def symbols(self) -> frozenset[int]:
-        """The symbols whose rules may start."""
-        return self._symbols
-
-    @property
-    def rules(self) -> Rules:
-        """The rules of its layer."""
-        return self._layer.rules
-
-    @property
     def possible_starts(self) -> PossibleStarts:
         """The predicted items."""
         if self._possible_starts is None:
-            self._possible_starts = self._layer.possible_starts(self._symbols)
+            self._possible_starts = self._layer.possible_starts(self.symbols)
         return self._possible_starts
 
     def expects(self, symbol: int) -> bool:
