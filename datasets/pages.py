@@ -97,7 +97,7 @@ def write_page(folder: Path, name: str, lines: Sequence[str], pictures: Mapping[
     for picture, svg in pictures.items():
         (folder / picture).write_text(svg, encoding="utf-8")
     body = MarkdownIt("commonmark").enable("table").render(text)
-    body = re.sub(r'<img src="([^"]+)"[^>]*>', lambda image: pictures.get(image[1], image[0]), body)
+    body = re.sub(r'<img src="([^"<>]+)"[^<>]*>', lambda image: pictures.get(image[1], image[0]), body)
     body = re.sub(r'href="(\w+)\.md', r'href="\1.html', body)
     title = next((line.lstrip("# ") for line in lines if line.startswith("#")), name)
     head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{title}</title>'

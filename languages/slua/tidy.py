@@ -43,7 +43,7 @@ _WAITS_FOR_SPACE = re.compile(rb"(?:,|[ \t](?:[+*/%^<>=]|[<>=~]=|\.\.|and|or))\Z
 _DECLARED = re.compile(rb"\s*(?:local|interface) (\w+)")
 _SPACES = bytes(sorted(WHITESPACE))
 _KEPT = 2 * LONGEST_PIECE
-_AGAIN = re.compile(r"(\w{3,})\1")
+_AGAIN = re.compile(rf"(\w{{3,{LONGEST_NEW_NAME // 2}}})\1")
 _OPERATORS = frozenset(LEVELS)
 _CLOSING = frozenset((";", ",", ")", ".", "(", ":"))
 _BOUNDARIES = frozenset(("=", ",", ";", "{", "return", "if", "elseif", "while", "then", "do", "else", "end"))

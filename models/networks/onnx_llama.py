@@ -29,8 +29,10 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # else its import stores an id and connects
+import onnxruntime
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from fimlsp.models.checkpoints.eight_bits import SCALE
@@ -229,9 +231,6 @@ def _rotation(graph: _Graph, shape: LlamaShape) -> list[str]:
     frequency = shape.rope_theta ** (-np.arange(0, shape.head_dim, 2) / shape.head_dim)
     angle = np.outer(np.arange(shape.max_position_embeddings), frequency)
     return [graph.constant(turn(angle).astype(np.float32)) for turn in (np.cos, np.sin)]
-
-
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # else its import stores an id and connects
 
 
 CHUNK = 256

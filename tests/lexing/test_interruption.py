@@ -40,13 +40,13 @@ def test_a_scope_holds_within_another(outer, inner):
 
 
 def test_a_thread_that_waits_is_not_at_the_limit_of_its_work():
-    is_over = work_limit(0.02, 60)
+    is_over = work_limit(0.02, 600)
     time.sleep(0.1)
     assert not is_over()
-    while time.thread_time() < 60 and not is_over():
+    started = time.thread_time()
+    while time.thread_time() < started + 0.02:
         pass
     assert is_over()
-    assert time.thread_time() < 60
 
 
 def test_work_has_a_limit_on_the_clock_as_well():

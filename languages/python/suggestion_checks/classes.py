@@ -26,7 +26,7 @@ _CLASS = re.compile(rb"(?<![\w.\x80-\xff\"'])_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]
 _BEGUN = re.compile(rb"(?<![\w.\x80-\xff])[\w\x80-\xff]{0,200}\Z")
 _ENDS = re.compile(rb"[ \t]*(?:[,)#\r\n]|\Z)")
 _NEXT_PART = re.compile(rb"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_TARGET = re.compile(rb"([\w\x80-\xff]+)[ \t]*=[ \t]*\Z")
+_TARGET = re.compile(rb"(?<![\w\x80-\xff])([\w\x80-\xff]+)[ \t]*=[ \t]*\Z")
 _TAKES_CLASS = re.compile(rb"(?:class|cls|type|factory|model|schema)_*\Z")
 _TAKES_CLASSES = frozenset([b"isinstance", b"issubclass", b"super", b"cast", b"TypeVar", b"NewType"])
 

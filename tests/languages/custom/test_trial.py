@@ -29,13 +29,25 @@ CASES = [
     (
         AMBIGUOUS + 'start: x "=" ANY\nWORD: /[a-z]+/\nANY.-1: /[a-z0-9]+;/\n',
         "a=b;",
-        "line 1, column 3: refused at 'b;'; expected ANY. The lexer reads 'b' as WORD. Give the terminals "
-        "that are meant a higher priority, or texts of their own.",
+        "line 1, column 3: refused at 'b;'; expected ANY. The lexer reads 'b' as WORD. The dynamic lexer "
+        'reads all of it: write // lexer = "dynamic" into the grammar.',
     ),
     (
         AMBIGUOUS + 'start: x | "=" NAME\nWORD: /[a-z]+/\nNAME.-1: /[a-z]+/\n',
         "=b",
-        "line 1, column 1: refused at '=b'; expected WORD. The lexer never reads NAME, as other terminals "
+        "line 1, column 1: refused at '=b'; expected WORD. The dynamic lexer reads all of it: write "
+        '// lexer = "dynamic" into the grammar.',
+    ),
+    (
+        AMBIGUOUS + 'start: x "=" ANY\nWORD: /[a-z]+/\nANY.-1: /[a-z0-9]+;/\n',
+        "a=b;;",
+        "line 1, column 3: refused at 'b;;'; expected ANY. The lexer reads 'b' as WORD. Give the terminals "
+        "that are meant a higher priority, or texts of their own.",
+    ),
+    (
+        AMBIGUOUS + 'start: x | "=" NAME\nWORD: /[a-z]+/\nNAME.-1: /[a-z]+/\n',
+        "=b=",
+        "line 1, column 1: refused at '=b='; expected WORD. The lexer never reads NAME, as other terminals "
         "take all their texts. Give the terminals that are meant a higher priority, or texts of their own.",
     ),
     (REST, "a: x\nb:\n", None),
