@@ -214,7 +214,13 @@ def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candida
 
 
 def in_block(left: RepairedLeft) -> RepairedLeft:
-    """*left* without a slip of the cursor's line, which is one column deeper than its block."""
+    """*left* without a slip of the cursor's line, which is one column deeper than its block.
+
+    At a cursor within the spaces before code this column does not count.
+    """
+    data, cursor_end = left.text.data, left.text.cursor_end
+    if data.startswith((b"  ", b"\t"), cursor_end) and not data[left.stop : left.text.cursor].strip():
+        return left
     start, context = left.text.document.statement_before(left.stop)
     column = left.cursor_line().column
     if not left.assumed.tables.offside or start != left.stop or column is None or context.modes.depth:

@@ -37,7 +37,7 @@ def finishes_line(
     if not state.complete and line.is_broken_before(assumed):
         return False
     completion = b"" if state.complete else state.shortest_completion
-    if line.starts_after_cursor and not completion.strip() and b"\n" not in line.before:
+    if line.starts_after_cursor and not completion.strip():
         starts = (state.feed(word) for word in assumed.first_words)
         return any(start is not None and start.complete for start in starts)
     return not (b"\n" in completion or line.adds_more(completion) or line.goes_on_outside)
@@ -83,7 +83,9 @@ class _CursorLine:
         self.end = lines.end_of_stretch(data, cursor_end)
         self.before = data[self.start : cursor]
         self.rest = data[cursor_end : self.end].strip()
-        self._follows_directly = data[cursor_end : cursor_end + 1] == self.rest[:1]
+        after = data[cursor_end : self.end]
+        self._blanks = after[: len(after) - len(after.lstrip())]
+        self._follows_directly = not self._blanks
         self.column = column_of(indentation_at(data[:cursor], self.start))
 
     @cached_property
@@ -121,8 +123,16 @@ class _CursorLine:
 
     @property
     def starts_after_cursor(self) -> bool:
-        """True if the line starts after the cursor and a blank, so that its column needs a word before it."""
-        return bool(self.rest) and not self.before.strip() and not self._follows_directly
+        """True if the line starts after the cursor and one blank, as if it had lost its first word.
+
+        A line at the column of a block, or of the next line, has lost none.
+        """
+        if not self.rest or len(self._blanks) != 1 or self.before.strip() or b"\n" in self.before:
+            return False
+        column = column_of(self.before + self._blanks)
+        return column not in self._left.indents.columns and (
+            self._next is None or self._next.column != column
+        )
 
     @property
     def is_own_statement(self) -> bool:
