@@ -126,7 +126,7 @@ class Analysis:
         return ENDED if self._process.failures else NOT_YET
 
     def wait(self, file: Hashable, seconds: float) -> None:
-        """Wait until the questions about *file* are answered, or their process has ended; at most *seconds*."""
+        """Wait until all about *file* is answered, or the process has ended; at most *seconds*."""
         known = self._files.get(file)
         with self._changed:
             self._changed.wait_for(lambda: known is None or known.line.is_done or self._is_idle, seconds)

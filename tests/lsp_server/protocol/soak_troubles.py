@@ -36,7 +36,7 @@ def processes_of(server, mark):
 
 
 async def trouble(server, mark, action, pause, rng):
-    """Kill or stop one process with *mark*, once there is one; after a *pause* one that is stopped goes on."""
+    """Kill or stop one process with *mark*, once there is one. A stopped one goes on after a *pause*."""
     while not (found := processes_of(server, mark)):
         await asyncio.sleep(0.2)
     with contextlib.suppress(psutil.NoSuchProcess):
