@@ -309,7 +309,7 @@ class Decoding:
         After many refusals a mask filters the candidates, however many there are. With the rule "best" there
         is no mask, and any refused candidate ends a complete middle, as in the released code of Melcer et al.
         2024. With the rule "first", a refused candidate ends a complete middle if it repeats the text that
-        follows in the line, or the part of it that the network has not read.
+        follows in the line. The network need not have read that text.
         """
         is_plain = self.settings.stop_rule == "best"
         for token, log_probability in self._ordered(step) if is_plain else self._filtered(step):
