@@ -162,8 +162,8 @@ class OpenRules:
             return _Prefix(_NOTHING, {}, None)
         (children, symbols), group_end = leading
         ways = [way for way in children.get((), ()) if isinstance(way, int)]
-        markers = self._markers.intersection([group_end.entries[way].marker for way in ways])
-        return _Prefix(Expected(symbols, bit_set(markers)), children, group_end)
+        entered = self._markers.intersection([group_end.entries[way].marker for way in ways])
+        return _Prefix(Expected(symbols, bit_set(entered)), children, group_end)
 
     def _cut(self, sides: Iterable[Rhs]) -> Expected:
         """The symbols expected where all of some right *sides* of rules are unread."""
