@@ -222,7 +222,7 @@ class Worker:
     def run(self) -> None:
         """Handle messages for ever. Idle time is used to prepare documents, then to free memory.
 
-        A busy worker has no idle time, so it also frees memory after a request.
+        A busy worker has no idle time, so it also frees memory after each message.
         """
         while True:
             message = self._inbox.next(PAUSE_S)
@@ -237,6 +237,7 @@ class Worker:
                 message = self._inbox.next()
             if message is not None:
                 self.handle(message)
+                self._memory.look()
 
     def handle(self, message: Request) -> None:
         """Handle one *message*. Errors are logged, and answered if it is a request."""
@@ -373,7 +374,6 @@ class Worker:
         if problem is not None:
             self._loaded = None
             self._load_bundled(problem)
-        self._memory.look()
 
     def _completion(self, request: Complete) -> Completion:
         if self._inbox.is_cancelled(request.id):

@@ -96,8 +96,8 @@ def test_memory_is_level_though_the_allocator_keeps_most_of_it(kept):
     peaks = []
     for _ in range(3):
         process.most = 0
-        for _ in range(1_000):
-            process.add(MOST // 100)
+        for _ in range(200):
+            process.add(MOST // 20)
             bound.look()
         peaks.append(process.most)
     assert peaks[0] < 1.3 * MOST

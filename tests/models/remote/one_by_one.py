@@ -1,5 +1,6 @@
 """The reference: a network that asks a llama-server for each token alone, and for all candidates there."""
 
+import contextlib
 import json
 from urllib.request import Request, urlopen
 
@@ -9,7 +10,12 @@ from .conftest import KEY
 
 
 class OneByOne:
-    """`NextToken` over the server at *address*, with as many tokens as *network*, and its stops."""
+    """`NextToken` over the server at *address*, with as many tokens as *network*, and its stops.
+
+    It has the attributes of `ReadsAhead`, so that its prompts are those of *network*.
+    """
+
+    keeps_read_part, is_own, meter = True, False, None
 
     def __init__(self, address, network):
         self.address = address
@@ -23,6 +29,12 @@ class OneByOne:
     def advance(self, token):
         self.text.append(token)
         return self._next()
+
+    def read_ahead(self, tokens):
+        """Nothing is read ahead."""
+
+    def cancellable(self, _should_stop):
+        return contextlib.nullcontext()
 
     def _next(self):
         body = {
