@@ -117,7 +117,7 @@ def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iter
     """
     opening_of = left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
-    if opening_of and before and after:
+    if opening_of and (before or left.depth) and after:
         bracket = right.bracket_of_middle()
         chart = _line_start(left)
         chart = chart and left.assumed.tables.forward.read(
@@ -216,7 +216,8 @@ def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candida
 def in_block(left: RepairedLeft) -> RepairedLeft:
     """*left* without a slip of the cursor's line, which is one column deeper than its block.
 
-    At a cursor within the spaces before code this column does not count.
+    The first line of a block slips if it is one column deeper than the next line of that block. At a cursor
+    within the spaces before code its column does not count.
     """
     data, cursor_end = left.text.data, left.text.cursor_end
     if data.startswith((b"  ", b"\t"), cursor_end) and not data[left.stop : left.text.cursor].strip():
@@ -226,10 +227,14 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
     if not left.assumed.tables.offside or start != left.stop or column is None or context.modes.depth:
         return left
     known, below = context.indents.columns, left.below()
-    outer = next((block for block in known if is_slip(column, block)), None)
+    if context.opened(column) is None:
+        outer = next((block for block in known if is_slip(column, block)), None)
+    else:
+        after = below.column_after(below.begin, column)
+        outer = after if after is not None and after not in known and is_slip(column, after) else None
     following = below.next_line(below.begin)
     lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
-    if outer is None or column in known or context.opened(column) is not None or not lead:
+    if outer is None or column in known or not lead:
         return left
     if following is not None and following.column == column:
         return left
@@ -239,7 +244,7 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
 def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
     """*left* with a word assumed at the start of the cursor's line, as the column shows or the lines below.
 
-    If these are deeper, it is the first word of a header, and the line ends as one or at the cursor.
+    If these are deeper, it is the first word of a header, unless the line ends as none after the cursor.
     """
     assumed, column = left.assumed, left.cursor_line().column
     if column is None or left.depth:
@@ -248,9 +253,9 @@ def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
         right.statements().next_line(right.start),
         left.stop + len(indentation_at(left.text.data[: left.text.cursor], left.stop)),
     )
-    if line is None or not line.column.deeper_than(column):
+    if line is None or not line.column.deeper_than(column) or right.ends_as_no_header:
         yield left.changed(((code, code, assumed.words((assumed.operand,)) + b" "),))
-    elif not right.ends_as_no_header:
+    else:
         before, rest = (assumed.tables.terminals(kinds) for kinds in _own_kinds(left, right))
         for header in assumed.headers:
             chart = assumed.tables.forward.read(assumed.any_line, (header.symbols[0], *before))

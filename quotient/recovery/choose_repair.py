@@ -85,7 +85,8 @@ class RepairChoice:
         left = in_block(self.left)
         if left is self.left:
             return None
-        return next(filter(self.finishes, _connected(with_first_word(left, self.right), options)), None)
+        found = _connected(with_first_word(left, self.right), options)
+        return next((choice for choice in found if self.finishes(choice) or _balances(choice)), None)
 
     @property
     def lacks_opener(self) -> bool:

@@ -204,7 +204,8 @@ class Recovery:
             and is_sure
             and (not self._has_rest(document, end) or self._choice.finishes(nearest))
         ):
-            return nearest.state, tuple(nearest.text.repairs)
+            with_word = self._choice.choose_with_first_word(options)
+            return either(nearest.state, with_word and with_word.state), tuple(nearest.text.repairs)
         finishing = self._choice.choose_finishing(options, of_rest=is_sure)
         if connects and finishing is not None and _inserts_at(finishing.text.repairs, document.data, end):
             return None, ()
