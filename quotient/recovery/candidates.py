@@ -71,37 +71,58 @@ def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candi
             yield candidate, trust
 
 
-def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False) -> Iterator[Candidate]:
+def finishing(
+    left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
+) -> Iterator[Iterator[Candidate]]:
     """Ways to read a text that some middle makes valid, but only one that does more than finish its line.
 
     These are repairs of the rest of that line, and unless only these are wanted (*of_rest*), the gentle ones
-    of `candidates`.
+    of `candidates`; then those that change more.
     """
     lefts = _Lazy(chain(_with_line_mended(left), (left,), outside(left)))
     finished, repaired = (
         _balanced(lefts, right, _Lazy(edits)) for edits in (right.finished_rest(), right.repaired_rest())
     )
     if of_rest:
-        yield from chain(finished, repaired)
+        yield chain(finished, repaired)
         return
     ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
-    early = _balanced(ended_early(left, right), right, ((),))
     headed = _balanced(worded(left, right) if right.has_deeper_below else (), right, ((),))
-    ways = [finished, _balanced(lefts, right, ((),)), early, headed, ended, repaired]
-    ways.append(_all_enclosed(lefts, right))
+    yield chain(finished, _balanced(lefts, right, ((),)), string_ended(left, right), headed, ended, repaired)
+    yield _all_enclosed(lefts, right)
     if not (left.depth and left.may_be_inside):
-        ways.append(_balanced(outside(left, surely=True), right, ((),)))
-    yield from chain(*ways)
+        yield _balanced(outside(left, surely=True), right, ((),))
+
+
+def string_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The early end of a string that is open at the cursor and starts in its line."""
+    return _balanced(ended_early(left, right), right, ((),))
 
 
 def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
-    """Repairs of the rest of the line, outside brackets, after the text before the cursor and any lexeme."""
-    if left.depth or not left.assumed.tables.offside:
+    """Repairs of the rest of the line after the text before the cursor and any lexeme."""
+    chart, (before, _) = _line_start(left), _own_kinds(left, right)
+    if chart is not None and left.assumed.tables.offside:
+        tables = left.assumed.tables
+        chart = tables.forward.read(chart, tables.terminals(before))
+        after = chart and left.assumed.after_any(chart, closes=not left.depth)
+        yield from right.rest_after(after, inside=left.depth > 0) if after is not None else ()
+
+
+def with_any_header(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """Additions to a line above deeper ones, after each first word of a header, which the middle writes."""
+    before, rest = _own_kinds(left, right)
+    if before or not rest or left.depth or not right.has_deeper_below:
         return
-    tables, (before, _) = left.assumed.tables, _own_kinds(left, right)
-    chart = tables.forward.read(left.assumed.any_line, tables.terminals(before))
-    if chart is not None:
-        yield from right.rest_after(chart)
+    tables, code = left.assumed.tables, right.text.cursor_end + len(right.rest) - len(right.rest.lstrip())
+    known: set[Edits] = set()
+    for header in left.assumed.headers:
+        chart = tables.forward.earley.scan(left.assumed.any_line, header.symbols[:1])
+        for edits in right.rest_after(chart) if chart is not None else ():
+            if all(new and start > code for start, _, new in edits):
+                known.add(edits)
+    for edits in sorted(known, key=lambda edits: (sum(len(new.strip()) for _, _, new in edits), edits)):
+        yield _changed(left, edits, right)
 
 
 def with_first_word(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
@@ -110,11 +131,8 @@ def with_first_word(left: RepairedLeft, right: RepairedRight) -> Iterator[Candid
         yield from _balanced((way,), right, ((),))
 
 
-def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iterator[Candidate]:
-    """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it.
-
-    Unless these *search* for the cheapest repair, they only complete or remove brackets.
-    """
+def bracketed(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it."""
     opening_of = left.assumed.tables.opening_of
     before, after = _own_kinds(left, right)
     if opening_of and (before or left.depth) and after:
@@ -123,7 +141,7 @@ def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iter
         chart = chart and left.assumed.tables.forward.read(
             chart, left.assumed.tables.terminals((*before, bracket))
         )
-        rests = chain(right.finished_rest(bracket), right.repaired_rest(bracket) if search else ())
+        rests = chain(right.finished_rest(bracket), right.repaired_rest(bracket))
         for rest in rests if chart else ():
             if _follows(left, right, chart, rest):
                 yield _changed(left, rest, right)
@@ -270,9 +288,9 @@ def ended_early(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLe
     before = Statements(left.assumed, lines, data, cursor).unit_of(left.stop, cursor)
     if not any(lexeme.missing for lexeme in before.read):
         return
-    whole = Statements(left.assumed, lines, data + right.rest, cursor + len(right.rest))
-    for way in (whole, Statements(left.assumed, lines, data, cursor)):
-        read = way.early.unit_of(left.stop, way.stop).read
+    word = left.assumed.words((left.assumed.operand,))
+    for text in (data + right.rest, data + word + right.rest, data):
+        read = Statements(left.assumed, lines, text, len(text)).early.unit_of(left.stop, len(text)).read
         edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
         if len(edits) == 1 and edits[0][0] < cursor:
             yield left.changed(edits)

@@ -204,18 +204,16 @@ class Recovery:
             and is_sure
             and (not self._has_rest(document, end) or self._choice.finishes(nearest))
         ):
-            with_word = self._choice.choose_with_first_word(options)
-            return either(nearest.state, with_word and with_word.state), tuple(nearest.text.repairs)
+            others = [choice.state for choice in self._choice.choose_others(options)]
+            return either(nearest.state, *others), tuple(nearest.text.repairs)
         finishing = self._choice.choose_finishing(options, of_rest=is_sure)
         if connects and finishing is not None and _inserts_at(finishing.text.repairs, document.data, end):
             return None, ()
-        bracketed = None
-        if self._has_rest(document, end):
-            bracketed = self._choice.choose_bracketed(options, search=finishing is None)
-        with_word = self._choice.choose_with_first_word(options)
+        bracketed = self._choice.choose_bracketed(options) if self._has_rest(document, end) else None
         if nearest is not None and self._choice.lacks_opener:
             finishing = None  # a bracket that the middle opens is nearer than the loss of one
-        choices = [choice for choice in (finishing, bracketed, with_word) if choice is not None]
+        choices = [choice for choice in (finishing, bracketed) if choice is not None]
+        choices += self._choice.choose_others(options)
         if not choices:
             return (None, ()) if nearest is None else (nearest.state, tuple(nearest.text.repairs))
         finished, repairs = [choice.state for choice in choices], tuple(choices[0].text.repairs)
