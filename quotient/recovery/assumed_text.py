@@ -190,6 +190,14 @@ class AssumedText:
                 cost = self.ends.costs[first] + way[0]
                 yield Header(cost, symbols, self.words(symbols), whole, frozenset(expects))
 
+    @cached_property
+    def header_words(self) -> tuple[int, ...]:
+        """The words that start headers, also those of clauses, the cheapest first."""
+        scan, costs = self.tables.forward.earley.scan, self.ends.costs
+        starts = sorted((costs[first], first) for first in self.any_line.expected() & costs.keys())
+        charts = ((first, scan(self.any_line, (first,))) for _, first in starts)
+        return tuple(first for first, chart in charts if chart and self.may_head(chart, ()))
+
     def header(self, clause: int | None, group: EarleySet | None = None) -> bytes:
         """A header after whose block a line may start with the terminal *clause*.
 

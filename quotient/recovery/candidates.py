@@ -6,7 +6,7 @@ them; most often the first one is taken, so each is only made when it is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
@@ -101,9 +101,9 @@ def string_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate
 
 def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
     """Repairs of the rest of the line after the text before the cursor and any lexeme."""
-    chart, (before, _) = _line_start(left), _own_kinds(left, right)
-    if chart is not None and left.assumed.tables.offside:
-        tables = left.assumed.tables
+    tables, (before, _) = left.assumed.tables, _own_kinds(left, right)
+    chart = _line_start(left) if tables.offside else None
+    if chart is not None:
         chart = tables.forward.read(chart, tables.terminals(before))
         after = chart and left.assumed.after_any(chart, closes=not left.depth)
         yield from right.rest_after(after, inside=left.depth > 0) if after is not None else ()
@@ -112,12 +112,12 @@ def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
 def with_any_header(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
     """Additions to a line above deeper ones, after each first word of a header, which the middle writes."""
     before, rest = _own_kinds(left, right)
-    if before or not rest or left.depth or not right.has_deeper_below:
-        return
     tables, code = left.assumed.tables, right.text.cursor_end + len(right.rest) - len(right.rest.lstrip())
+    if before or not (rest and tables.offside and right.has_deeper_below) or left.depth:
+        return
     known: set[Edits] = set()
-    for header in left.assumed.headers:
-        chart = tables.forward.earley.scan(left.assumed.any_line, header.symbols[:1])
+    for word in left.assumed.header_words:
+        chart = tables.forward.earley.scan(left.assumed.any_line, (word,))
         for edits in right.rest_after(chart) if chart is not None else ():
             if all(new and start > code for start, _, new in edits):
                 known.add(edits)
@@ -131,19 +131,25 @@ def with_first_word(left: RepairedLeft, right: RepairedRight) -> Iterator[Candid
         yield from _balanced((way,), right, ((),))
 
 
-def bracketed(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
-    """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it."""
-    opening_of = left.assumed.tables.opening_of
+def bracketed(left: RepairedLeft, right: RepairedRight) -> Iterator[Iterator[Candidate]]:
+    """Repairs of the rest of the line for a middle that closes a bracket before it, or opens one for it."""
     before, after = _own_kinds(left, right)
-    if opening_of and (before or left.depth) and after:
-        bracket = right.bracket_of_middle()
-        chart = _line_start(left)
-        chart = chart and left.assumed.tables.forward.read(
-            chart, left.assumed.tables.terminals((*before, bracket))
-        )
-        rests = chain(right.finished_rest(bracket), right.repaired_rest(bracket))
-        for rest in rests if chart else ():
-            if _follows(left, right, chart, rest):
+    if left.assumed.tables.opening_of and (before or left.depth) and after:
+        yield from (_with_bracket(left, right, before, kinds) for kinds in right.brackets_of_middle())
+
+
+def _with_bracket(
+    left: RepairedLeft, right: RepairedRight, before: Sequence[int], kinds: Sequence[int]
+) -> Iterator[Candidate]:
+    """Repairs of the rest for a middle with a bracket of one of *kinds* after the lexemes *before* it."""
+    tables, chart = left.assumed.tables, _line_start(left)
+    charts = {kind: chart and tables.forward.read(chart, tables.terminals((*before, kind))) for kind in kinds}
+    ways = [(kind, right.finished_rest(kind)) for kind in kinds]
+    ways += [(kind, right.repaired_rest(kind)) for kind in kinds[:1]]
+    for kind, rests in ways:
+        following = charts[kind]
+        for rest in rests if following is not None else ():
+            if _follows(left, right, following, rest):
                 yield _changed(left, rest, right)
 
 
@@ -234,8 +240,8 @@ def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candida
 def in_block(left: RepairedLeft) -> RepairedLeft:
     """*left* without a slip of the cursor's line, which is one column deeper than its block.
 
-    The first line of a block slips if it is one column deeper than the next line of that block. At a cursor
-    within the spaces before code its column does not count.
+    The first line of a block slips if it has code and is one column deeper than the next line of that block.
+    At a cursor within the spaces before code its column does not count.
     """
     data, cursor_end = left.text.data, left.text.cursor_end
     if data.startswith((b"  ", b"\t"), cursor_end) and not data[left.stop : left.text.cursor].strip():
@@ -248,7 +254,8 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
     if context.opened(column) is None:
         outer = next((block for block in known if is_slip(column, block)), None)
     else:
-        after = below.column_after(below.begin, column)
+        line = left.text.data[left.stop : below.begin]
+        after = below.column_after(below.begin, column) if line.strip() else None
         outer = after if after is not None and after not in known and is_slip(column, after) else None
     following = below.next_line(below.begin)
     lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
@@ -275,16 +282,18 @@ def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
         yield left.changed(((code, code, assumed.words((assumed.operand,)) + b" "),))
     else:
         before, rest = (assumed.tables.terminals(kinds) for kinds in _own_kinds(left, right))
-        for header in assumed.headers:
-            chart = assumed.tables.forward.read(assumed.any_line, (header.symbols[0], *before))
+        for word in assumed.header_words:
+            chart = assumed.tables.forward.read(assumed.any_line, (word, *before))
             if chart is not None and assumed.may_head(assumed.after_any(chart) if rest else chart, rest):
-                yield left.changed(((code, code, assumed.words(header.symbols[:1]) + b" "),))
+                yield left.changed(((code, code, assumed.words((word,)) + b" "),))
 
 
 def ended_early(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
     """*left* with the early end of a string that is open at the cursor and starts in its line."""
     lines, cursor = left.text.document.transitions.lines, left.text.cursor
     data = left.text.data[:cursor]
+    if not left.assumed.tables.offside:
+        return
     before = Statements(left.assumed, lines, data, cursor).unit_of(left.stop, cursor)
     if not any(lexeme.missing for lexeme in before.read):
         return

@@ -113,8 +113,8 @@ class RepairChoice:
         """
         left, right = in_block(self.left), self.right
         worded = with_first_word(left, right) if left is not self.left else ()
-        for found in (worded, string_ended(left, right)):
-            yield from islice(self._finishing(found, options), 1)
+        yield from islice(self._finishing(worded, options), _MOST_HEADED)
+        yield from islice(self._finishing(string_ended(left, right), options), 1)
         yield from islice(self._finishing(with_any_header(left, right), options), _MOST_HEADED)
 
     @property
@@ -122,12 +122,10 @@ class RepairChoice:
         """True if the cursor's line closes a bracket of another kind than the one open there."""
         return self.left.assumed.layout.closes_over_another(self.right.own_line())
 
-    def choose_bracketed(self, options: ConnectOptions) -> Choice | None:
-        """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one."""
-        for choice in _connected(bracketed(in_block(self.left), self.right), options):
-            if _balances(choice):
-                return choice
-        return None
+    def choose_bracketed(self, options: ConnectOptions) -> Iterator[Choice]:
+        """As `choose_finishing`: the cheapest middle closes a bracket of the line, or opens one."""
+        for found in bracketed(in_block(self.left), self.right):
+            yield from islice(filter(_balances, _connected(found, options)), 1)
 
     def finishes(self, choice: Choice) -> bool:
         """True if the cheapest middle in *choice* only finishes the line, or opens no more than needed."""

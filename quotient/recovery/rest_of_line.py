@@ -55,6 +55,7 @@ class RestOfLine(SharedBrackets):
         """As `finished_rest`, where the cursor's line is *own*, and *after* are its lexemes there."""
         tables, headers = self.assumed.tables, self.assumed.ends.of_headers
         last, is_header = after[-1], tables.terminal_of[after[-1].kind] in headers
+        ends_apart = is_header or (self._depth_above > 0 and last.kind in self.assumed.layout.separators)
         words = self.assumed.layout.text_of(closing for closing in self._lacking_closers(own))
         surplus = {lexeme.start for lexeme in self._surplus_closers(own)}
         edits = [(lexeme.start, lexeme.end, b"") for lexeme in after if lexeme.start in surplus]
@@ -62,10 +63,12 @@ class RestOfLine(SharedBrackets):
         edits += [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in after[:-1] if lexeme.missing]
         if words and self._lacks_separator:
             words += SEPARATOR
-        if words and is_header:
+        if words and ends_apart:
             edits.append((last.start, last.end, words + self._text_of(last)))
-        elif words or last.missing:
-            edits.append((last.start, last.end, self._text_of(last) + last.missing + words))
+        elif last.missing:
+            edits.append((last.end, last.end, last.missing + words))
+        elif words:
+            edits.append((last.start, last.end, self._text_of(last) + words))
         if edits:
             yield tuple(edits)
         if is_header or self._brackets or not self.has_deeper_below:
@@ -77,13 +80,11 @@ class RestOfLine(SharedBrackets):
             yield (*(edit for edit in edits if not edit[2]), (end, end + 1, text))
 
     def _own_lines(self) -> Iterator[Unit]:
-        """The cursor's line; before it one in which a string after the cursor ends early, if it is cut off."""
+        """The cursor's line; before it one in which a string after the cursor that is cut off ends early."""
         own, cursor = self.own_line(), self.text.cursor_end
-        if any(lexeme.missing and lexeme.end > cursor for lexeme in own.read):
-            tables = self.assumed.tables
-            early = lexemes(
-                tables.lexical, self.text.data, cursor, self.start, ended_early=tables.may_follow
-            )
+        tables = self.assumed.tables
+        if tables.offside and any(lexeme.missing and lexeme.end > cursor for lexeme in own.read):
+            early = lexemes(tables.lexical, self.text.data, cursor, self.start, ended_early=tables.may_follow)
             before = (lexeme for lexeme in own.read if lexeme.start < cursor)
             yield own._replace(lexemes=own.lexemes._replace(read=(*before, *early.read)))
         yield own
@@ -96,20 +97,18 @@ class RestOfLine(SharedBrackets):
     def repaired_rest(self, bracket: int | None = None) -> Iterator[Edits]:
         """The cheapest edits after which the rest of the cursor's line may end it, after some middle.
 
-        They add a separator at its end if the lines around show that it is missing. Else they may add the
-        closing brackets that the line lacks there, if the middle writes a *bracket*, given by its kind.
+        They add a separator at its end if the lines around show that it is missing. Else they first add the
+        closing brackets that the line lacks there, where the middle may write a *bracket*, given by its kind.
         """
         separators = self.assumed.layout.separators
         if self._lacks_separator:
             yield from self._repaired_before(SEPARATOR, separators)
             return
-        yield from self._repaired_before(b"", ())
-        if not self.assumed.tables.offside:
-            return
         own = self.own_line()
         lacking = self._lacking_closers(own if bracket is None else self._with_bracket(own, bracket))
-        if lacking:
+        if lacking and self.assumed.tables.offside:
             yield from self._repaired_before(self.assumed.layout.text_of(lacking), lacking)
+        yield from self._repaired_before(b"", ())
 
     def _repaired_before(self, last: bytes, kinds: Collection[int]) -> Iterator[Edits]:
         """The cheapest edits of the rest of the cursor's line before *last*, lexemes of these *kinds*."""
@@ -138,14 +137,15 @@ class RestOfLine(SharedBrackets):
         return merged(backward.earley, ways) if ways else None
 
     def rest_after(self, chart: EarleySet, *, inside: bool = False) -> Iterator[Edits]:
-        """The cheapest edits after which the rest of the cursor's line ends it, after the middle's set *chart*.
+        """The cheapest edits after which the rest of the cursor's line ends it; *chart* is the set before it.
 
         A block follows it if deeper lines do. If they close a bracket that was not opened, the rest opens it
         at its end. Text that only its end lacks is not assumed otherwise, as the line may go on. *inside*
         brackets it goes on.
         """
         below = self.text.document.right_at(self.start).unmatched
-        lacking = 0 if inside else below - len(self.assumed.layout.left_open((self.own_line(),)))
+        opened = len(self.assumed.layout.left_open((self.own_line(),)))
+        lacking = 0 if inside else max(below - opened, 0)
         if not self.rest.strip() or (below and lacking != 1 and not inside):
             return
         cursor_end, is_deeper = self.text.cursor_end, self.has_deeper_below and not inside
@@ -176,9 +176,18 @@ class RestOfLine(SharedBrackets):
         return self.text.data[lexeme.start : lexeme.end]
 
     def _lacking_closers(self, own: Unit) -> list[int]:
-        """The kinds of the closing brackets that the cursor's line lacks, the innermost first."""
-        layout = self.assumed.layout
-        return [layout.closer(closing)[0] for closing, _ in reversed(layout.left_open((own,)))]
+        """The kinds of the closing brackets that the cursor's line lacks, the innermost first.
+
+        The lines below may close the outermost.
+        """
+        layout, opened = self.assumed.layout, self.assumed.layout.left_open((own,))
+        below = self.text.document.right_at(self.start).unmatched - self._depth_above
+        return [layout.closer(closing)[0] for closing, _ in reversed(opened[max(below, 0) :])]
+
+    @property
+    def _depth_above(self) -> int:
+        """The number of brackets open before the cursor's line."""
+        return self.text.document.left_at(self._line_start)[1].modes.depth
 
     def _closers_within(self, own: Unit) -> Iterator[Edit]:
         """The closing brackets that the rest of the cursor's line lacks before those of outer brackets."""
@@ -227,16 +236,16 @@ class RestOfLine(SharedBrackets):
         """The start of the line with the cursor."""
         return self.text.document.transitions.lines.start_of_stretch(self.text.data, self.text.cursor)
 
-    def bracket_of_middle(self) -> int:
-        """The kind of the bracket that a middle may open for the rest of the line, or close before it."""
+    def brackets_of_middle(self) -> Iterator[tuple[int, ...]]:
+        """The kinds of a bracket that a middle may close before the rest, and of those that it may open."""
         own, layout = next(self._own_lines()), self.assumed.layout
         lexical, opening_of = self.assumed.tables.lexical, self.assumed.tables.opening_of
         before = tuple(lexeme for lexeme in own.read if lexeme.start < self.text.cursor_end)
         left_open = layout.left_open((own._replace(lexemes=own.lexemes._replace(read=before)),))
         surplus = [opening_of[lexical.kinds[lexeme.kind]] for lexeme in self._surplus_closers(own)]
         if left_open and not surplus:
-            return layout.closer(left_open[-1][0])[0]
-        return lexical.kinds.index((*surplus, *lexical.brackets)[0])
+            yield (layout.closer(left_open[-1][0])[0],)
+        yield tuple(lexical.kinds.index(kind) for kind in surplus[:1] or lexical.brackets)
 
     def _with_bracket(self, own: Unit, kind: int) -> Unit:
         """The line *own* with a bracket of this *kind* at the cursor."""

@@ -363,7 +363,7 @@ class Statements(LogicalLines):
         """The cheapest reading of the text from *start* to *end*: the rest of a line, after the set *chart*.
 
         The line starts at *begin*. It ends there, and *opens* a block or not. With *opener* a bracket of that
-        kind is at its end instead, and with an *open_end* the line goes on below. None if no repair was found.
+        kind is at its end instead, and with an *open_end* the line goes on below. None if none was found.
         """
         best: Reading | None = None
         for way in (self.early, self):

@@ -152,7 +152,7 @@ def test_nothing_connects_where_no_middle_compiles(engine: Engine, text: str, st
 
 
 MAY = (
-    "\"a\"\n<|><|>\nfrom __future__ import annotations\n",
+    '"a"\n<|><|>\nfrom __future__ import annotations\n',
     "(<|><|>)\nfrom __future__ import annotations\n",
     "r<|><|>\nfrom __future__ import annotations\n",
     "<|><|>\nnonlocal x\n",
