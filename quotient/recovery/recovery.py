@@ -203,10 +203,10 @@ class Recovery:
         """The readings of the middles for `data[start:end]` in repaired texts.
 
         If the text *connects* as it stands, the cheapest middle has to finish the cursor's line and no more.
-        If it does not, and the nearest reading is in doubt, such a reading is possible as well. So is one in
-        which the middle opens a bracket for the rest of the line, or closes one before it. Text is not assumed
-        that is only missing at the cursor: the middle writes it, and leaves a valid file. If the middle has more
-        to write for the rest of the line, the text may be missing before it as well, so both are possible.
+        If it does not, and the nearest reading is in doubt, such a reading is possible as well. So are those
+        in which the middle opens a bracket for the rest of the line, or closes one before it. Text that is
+        only missing at the cursor is not assumed: the middle writes it, and leaves a valid file. If more is
+        missing before the rest of the line, that text may be missing earlier, so both are possible.
         """
         if not self.applies:
             return _NOT_REPAIRED
