@@ -313,7 +313,7 @@ class FileCheck(WholeTextCheck):
 
 
 def _known_from(data: bytes, start: int) -> int:
-    """The offset from which on the line at *start* of *data*, which ends the head of a file, surely does so."""
+    """The offset from which on the line at *start* of *data* surely ends the head of the file."""
     word = _FIRST_WORD.match(data, start)
     return word.end() + 1 if word else data.find(b"\n", start) + 1 or len(data) + 1
 
