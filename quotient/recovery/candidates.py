@@ -76,8 +76,8 @@ def finishing(
 ) -> Iterator[Iterator[Candidate]]:
     """Ways to read a text that some middle makes valid, but only one that does more than finish its line.
 
-    These are repairs of the rest of that line, and unless only these are wanted (*of_rest*), the gentle ones
-    of `candidates`; then those that change more.
+    These are repairs of the rest of that line. Unless only these are wanted (*of_rest*), the gentle ones of
+    `candidates` are among them, and those follow that change more.
     """
     lefts = _Lazy(chain(_with_line_mended(left), (left,), outside(left)))
     finished, repaired = (
