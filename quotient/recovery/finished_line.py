@@ -21,7 +21,6 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
 _MOST_BLANK = 100
-_STATEMENT_END = b";"
 
 
 def finishes_line(
@@ -167,7 +166,7 @@ class _CursorLine:
 
         It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
         It may also have a word such as `lambda` in brackets, or a lexeme that ends with an operator of the
-        rest. Or it moves the rest to another column, or into a statement of its own.
+        rest. Or it moves the rest to another column.
         """
         lexical, text = self.document.tables.lexical, self.before + completion
         if not completion:
@@ -179,9 +178,7 @@ class _CursorLine:
         if (read and read[-1].missing) or (self.rest and end < len(text.rstrip())):
             return True
         closers, openers = count_unmatched(lexical, completion)
-        if openers or (self.rest and (closers or _STATEMENT_END in completion)):
-            return True
-        if self._swallows_operator(completion):
+        if openers or (closers and self.rest) or self._swallows_operator(completion):
             return True
         opened = count_unmatched(lexical, self.before)[1]
         added = (text[lexeme.start : lexeme.end] for lexeme in read if lexeme.start >= len(self.before))
