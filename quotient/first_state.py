@@ -363,10 +363,22 @@ class RightSideFinder:
         line_end = self.line_ends.get(key)
         if line_end is None:
             marker = self.tables.first_free_symbol + len(self.line_ends)
-            line_end = self.line_ends[key] = LineEnd(
-                marker, self._ways(following, kinds, line), kinds is None, width, inside
-            )
+            ways = self._ways(following, kinds, line)
+            enclosed = self._enclosed(following, kinds, line, len(ways))
+            line_end = self.line_ends[key] = LineEnd(marker, ways, kinds is None, width, inside, enclosed)
         return line_end.marker
+
+    def _enclosed(
+        self, following: RightContext, kinds: tuple[int, ...] | None, line: Line, count: int
+    ) -> tuple[RightContext, tuple[int, ...]] | None:
+        """The brackets of a line end and the context after them (see `LineEnd`); it has *count* ways."""
+        if not self.options.forbid_escape:
+            return following.after_logical_line(), ()
+        if count > 1 or len(line.readings) > 1:
+            return None
+        every = (*(kinds or ()), *(kind for one in line.readings for kind in one.kinds))
+        enclosures, terminal_of = self.tables.enclosures, self.tables.terminal_of
+        return following, tuple([kind for kind in every if terminal_of[kind] in enclosures])
 
     def _ways(
         self, following: RightContext, kinds: tuple[int, ...] | None, line: Line

@@ -110,6 +110,7 @@ def keys(n: int) -> Iterator[tuple[bytes, bytes]]:
     """The texts left and right of the cursor after each of *n* keys."""
     data = inspect.getsource(textwrap)
     start = data.index("\n", len(data) // 2) + 1
+    below = data[data.index("\n", start + n) :]
     closed = ""
     for end in range(start + 1, start + n + 1):
         key = data[end - 1]
@@ -119,7 +120,7 @@ def keys(n: int) -> Iterator[tuple[bytes, bytes]]:
             closed = CLOSED[key] + closed
         elif key == "\n":
             closed = ""
-        yield data[:end].encode(), (closed + data[start + n :]).encode()
+        yield data[:end].encode(), (closed + below).encode()
 
 
 def measure(path: Path, way: Callable[[str, float], Ask], n: int, seconds: float) -> tuple[str, ...]:

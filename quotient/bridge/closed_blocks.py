@@ -9,17 +9,18 @@ between two of them, it is closed by the fall across it. If it is deeper than b1
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.nesting import MARGIN, Column
 from fimlsp.lexing.values import value
 from fimlsp.quotient.contexts.right import Ending, GroupContinuation, RightContext
 from fimlsp.quotient.grammar.earley import EarleySet
-from fimlsp.quotient.grammar.open_rules import OpenRules
+from fimlsp.quotient.grammar.open_rules import OpenRules, Way
 from fimlsp.quotient.language.escape import BLOCK, NOTHING, Inside
 from fimlsp.quotient.language.tables import LanguageTables
 
@@ -36,6 +37,7 @@ class LineEnd:
             line's column if the middle leaves the line blank.
         inside: has BRACKET if the rest closes brackets that it did not open, and BLOCK if it has lexemes,
             which belong to the block of the line.
+        enclosed: equal for line ends before which the same middles escape; None if its ways may differ.
         not_before: symbols that never directly precede the rest.
     """
 
@@ -44,7 +46,20 @@ class LineEnd:
     blank: bool
     spaces: int
     inside: Inside
+    enclosed: Hashable = None
     not_before: frozenset[int] = frozenset()
+
+
+class LineEntry(NamedTuple):
+    """One way into the rest of the cursor's line: the backward set there, and the line's `marker`.
+
+    The symbols `not_before` never directly precede the rest. Some end a line, so the white space of the rest
+    would move it out of the block. After others it would be read in another way.
+    """
+
+    group: EarleySet
+    not_before: frozenset[int]
+    marker: int
 
 
 @value(eq=False)
@@ -52,35 +67,32 @@ class GroupEnd:
     """The suffix of a group that starts before the right context.
 
     Attributes:
-        group: the backward set where the right context enters the group.
-        marker: the marker of the cursor's line, if the right context enters there; else None.
-        suites: the open blocks of which one ends there; none if there is a marker.
+        entries: the ways in which the right context enters the group at the cursor's line, if it does there.
+        group: otherwise the backward set where it enters the group, after an open block.
+        suites: the open blocks of which one ends there; none if there are entries.
         inside: the other enclosures open there within the group: the block that the cursor's line opens, and
             those open within `suites`.
-        not_before: symbols that never directly precede the rest. Some end a line, so the white space of the
-            rest would move it out of the block. After others it would be read in another way.
     """
 
-    group: EarleySet
-    marker: int | None
+    entries: tuple[LineEntry, ...] = ()
+    group: EarleySet | None = None
     suites: tuple[ClosedBlock, ...] = ()
     inside: Inside = NOTHING
-    not_before: frozenset[int] = frozenset()
 
-    def open_suites(self, tables: LanguageTables) -> tuple[int, ...] | None:
-        """The suite symbols that `suites` may be; None if the right context enters at the cursor's line."""
-        if self.marker is not None:
-            return None
-        return tables.suites_of(frozenset[int]().union(*[block.bodies for block in self.suites]))
+    def _query(self, tables: LanguageTables) -> tuple[tuple[Way, ...], tuple[int, ...] | None]:
+        """The ways to read the group backwards up to the cursor, and the suites that `suites` may be."""
+        if self.group is None:
+            return tuple([(entry.group, entry.not_before) for entry in self.entries]), None
+        bodies = frozenset[int]().union(*[block.bodies for block in self.suites])
+        return ((self.group, frozenset()),), tables.suites_of(bodies)
 
     def open_rules(self, tables: LanguageTables) -> OpenRules:
         """The rules that are open in the group. The middle can start all of them."""
-        return tables.backward.open_rules(self.group, self.open_suites(tables), self.not_before)
+        return tables.backward.open_rules(*self._query(tables))
 
     def bodies(self, tables: LanguageTables) -> frozenset[int]:
         """The bodies that the group may be."""
-        open_suites = self.open_suites(tables)
-        return tables.backward.possible_bodies(self.group, open_suites, tables.bodies, self.not_before)
+        return tables.backward.possible_bodies(*self._query(tables), tables.bodies)
 
 
 @value(eq=False)
@@ -183,9 +195,12 @@ class ClosedBlocks:
         *line_ends* are the ways to parse the rest of the cursor's line before it.
         """
         levels = _levels(logical)
-        for line_end in line_ends:
-            for ending, group in line_end.ways.items():
-                self._add_line(levels, line_end, ending, group)
+        if self.tables.offside:
+            for line_end in line_ends:
+                for ending, group in line_end.ways.items():
+                    self._add_line(levels, line_end, ending, group)
+        else:
+            self._add_together(levels[0].same, line_ends)
         inside = reduce(or_, (line_end.inside for line_end in line_ends), NOTHING)
         inner: tuple[ClosedBlock, ...] = ()
         for level in levels:
@@ -238,7 +253,6 @@ class ClosedBlocks:
         options = [(level.same, ending.later_bodies)]
         if self.tables.suites and ending.continuation in (GroupContinuation.END, GroupContinuation.SUITE_END):
             options.append((level.between, every))
-        group_end = GroupEnd(group, line_end.marker, (), BLOCK if indented else NOTHING, line_end.not_before)
         for block, later_bodies in options:
             block_ends = self._block_ends[block]
             if group is start:
@@ -247,10 +261,26 @@ class ClosedBlocks:
                 continue
             within_line = line_end.spaces > 0 and block.exactly == MARGIN
             not_before = self.tables.line_ends if within_line else line_end.not_before
-            block_ends.append(BlockEnd(later_bodies, replace(group_end, not_before=not_before)))
+            entry = LineEntry(group, not_before, line_end.marker)
+            inside = BLOCK if indented else NOTHING
+            block_ends.append(BlockEnd(later_bodies, GroupEnd((entry,), inside=inside)))
             completed = group.completed_from(start) & later_bodies
             if completed and not line_end.blank:
                 self._add_own_line(block, level, completed, line_end)
+
+    def _add_together(self, file: ClosedBlock, line_ends: Sequence[LineEnd]) -> None:
+        """Add the ways to parse the end of the cursor's line in a language without a layout.
+
+        They differ little, so those that are alike in `LineEnd.enclosed` enter one group end.
+        """
+        entries: defaultdict[Hashable, list[LineEntry]] = defaultdict(list)
+        for line_end in line_ends:
+            for group in line_end.ways.values():
+                key = (line_end, group) if line_end.enclosed is None else line_end.enclosed
+                entries[key].append(LineEntry(group, line_end.not_before, line_end.marker))
+        self._block_ends[file] += [
+            BlockEnd(self.tables.bodies, GroupEnd(tuple(alike))) for alike in entries.values()
+        ]
 
     def _add_own_line(
         self, block: ClosedBlock, level: _Level, completed: frozenset[int], line_end: LineEnd
@@ -269,13 +299,13 @@ class ClosedBlocks:
         every = self.tables.bodies
         if not self.tables.suites:
             return
-        group_end = GroupEnd(self.tables.backward.start(every), None, inner, inside)
+        group_end = GroupEnd((), self.tables.backward.start(every), inner, inside)
         self._block_ends[level.between].append(BlockEnd(every, group_end))
         same = self._block_ends[level.same]
         same.append(BlockEnd(level.context.bodies, group_end))
         for parse in level.context.parses:
             if parse.group is not None:
-                same.append(BlockEnd(parse.later_bodies, GroupEnd(parse.group, None, inner, inside)))
+                same.append(BlockEnd(parse.later_bodies, GroupEnd((), parse.group, inner, inside)))
 
 
 def _levels(logical: RightContext) -> list[_Level]:

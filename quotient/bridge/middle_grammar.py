@@ -68,10 +68,9 @@ class RightPartialRules(LazyRules):
         return open_rules
 
     def prefix_of(self, child: Child, group_end: GroupEnd) -> int:
-        """The symbol `A?` for the open *child* in *group_end*; the marker of the line if it is None."""
-        if child is None:
-            assert group_end.marker is not None
-            return group_end.marker
+        """The symbol `A?` for the open *child* in *group_end*; a marker if it is the place of the cursor."""
+        if isinstance(child, int):
+            return group_end.entries[child].marker
         if isinstance(child, OpenSuite):
             body = self.tables.suites[child.suite]
             return self.symbol((group_end.suites, body), RightPartialRules._suites, group_end, body)
@@ -147,7 +146,7 @@ class LeftPartialRules(LazyRules):
 
     def _rules(self, opened: Open, depth: int) -> Iterator[Rhs]:
         for missing, child in self.blocks[depth].open_rules.missing(opened):
-            yield missing if child is None else (self.suffix_of(child, depth), *missing)
+            yield missing if isinstance(child, int) else (self.suffix_of(child, depth), *missing)
 
     def _suite(self, body: int, depth: int) -> Iterator[Rhs]:
         dedent, groups = self.tables.dedent, self.tables.lists[body]
@@ -301,7 +300,7 @@ class _Pairs:
         self, left: Child, between: Rhs, right: Child, depth: int, group_end: GroupEnd
     ) -> Iterator[Rhs]:
         if not self._escapes(left, between, right, depth, group_end):
-            suffix = () if left is None else (self.left.suffix_of(left, depth),)
+            suffix = () if isinstance(left, int) else (self.left.suffix_of(left, depth),)
             yield (*suffix, *between, self.right.prefix_of(right, group_end))
 
     def _escapes(self, left: Child, between: Rhs, right: Child, depth: int, group_end: GroupEnd) -> bool:

@@ -255,7 +255,7 @@ class LeftBlock:
         suites = (
             None if inner is None else tables.suites_of(frozenset(filter(inner.may_be, inner.frame.bodies)))
         )
-        self.open_rules = tables.forward.open_rules(group, suites)
+        self.open_rules = tables.forward.open_rules(((group, frozenset()),), suites)
         self.empty = group is self.start
         done = group.completed_from(self.start) & frame.bodies if inner is None else frozenset[int]()
         self.complete_bodies = frame.bodies if self.empty else done

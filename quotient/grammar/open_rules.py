@@ -37,8 +37,17 @@ class OpenSuite:
     suite: int
 
 
-Child = Open | OpenSuite | None
-"""The open child of an open rule; None if the cursor is between two children."""
+Child = Open | OpenSuite | int
+"""The open child of an open rule. If the cursor is between two children, the number of the `Way` there."""
+
+
+Way = tuple[EarleySet, frozenset[int]]
+"""A way to read the text on one side up to the cursor: the set there, and symbols that may not come next."""
+
+
+def is_open(child: Child) -> bool:
+    """True if *child* is a node or a suite, and not only the place of the cursor."""
+    return not isinstance(child, int)
 
 
 RulePosition = tuple[int, int]
@@ -54,7 +63,7 @@ class Leading(NamedTuple):
 
     `children` maps missing symbols to open children, and `symbols` are its keys that are not empty. An open
     child at the start of the node is replaced by its own missing symbols, recursively. So the key is empty
-    only before an open suite, or before the cursor, which is None.
+    only before an open suite, or before the cursor.
     """
 
     children: Mapping[Rhs, Collection[Child]]
@@ -115,7 +124,7 @@ class OpenRules:
         if missing is None:
             unread = self.finder.unread
             missing = self._missing[opened] = [
-                (unread[rule][dot + (child is not None)], child)
+                (unread[rule][dot + is_open(child)], child)
                 for rule, ways in self[opened].items()
                 for dot, child in ways
             ]
@@ -155,14 +164,11 @@ class OpenRuleFinder:
         self.unread = [[rhs[dot:][::turned] for dot in range(len(rhs) + 1)] for rhs in rules.rhs]
         self._children: dict[int, list[tuple[int, int]]] = {}
 
-    def open_rules(
-        self, last: EarleySet, suites: Iterable[int] | None = None, not_next: frozenset[int] = _NONE
-    ) -> OpenRules:
-        """The rules that are open at the set *last*.
+    def open_rules(self, ways: Iterable[Way], suites: Iterable[int] | None = None) -> OpenRules:
+        """The rules that are open at the cursor, where the text of one side is read in any of *ways*.
 
-        If *suites* are given, the next symbol is one of them, and it is open itself. Otherwise the next
-        symbol is none of *not_next*. O(entries that wait in the sets where open nodes began), however long
-        the text is.
+        If *suites* are given, the next symbol is one of them, and it is open itself. O(entries that wait in
+        the sets where open nodes began), however long the text is. Ways that end alike share these.
         """
         open_rules = OpenRules(self, frozenset(suites or ()), {}, {})
         pending: dict[EarleySet, set[int]] = {}
@@ -173,15 +179,16 @@ class OpenRuleFinder:
                 reached.setdefault(symbol, []).append((own, child))
             pending.setdefault(origin, set()).update(positions)
 
-        if suites is None:
+        for number, (last, not_next) in enumerate(ways):
+            if suites is not None:
+                pending[last] = set(open_rules.open_suites)
+                continue
             for state, origin in last.entries:
                 if state.by_symbol and not_next.isdisjoint(state.by_symbol):
-                    reach(origin, self._positions_in(state), None)
+                    reach(origin, self._positions_in(state), number)
                     continue
                 for symbol in state.by_symbol.keys() - not_next:
-                    reach(origin, self._positions_in(state, symbol), None)
-        else:
-            pending[last] = set(open_rules.open_suites)
+                    reach(origin, self._positions_in(state, symbol), number)
         while pending:
             checkpoint()
             at = next(iter(pending))
@@ -316,13 +323,13 @@ def _in_rules(
     for rule in [rule for rule in lefts if rule in rights]:
         rhs = rhs_of[rule]
         for dot, left in lefts[rule]:
-            first = dot + (left is not None)
+            first = dot + is_open(left)
             for n_read, right in rights[rule]:
                 end = len(rhs) - n_read
-                last = end - (right is not None)
+                last = end - is_open(right)
                 if first <= last:
                     yield left, rhs[first:last], right
-                elif left is not None and right is not None and dot + 1 == end:
+                elif dot + 1 == end and is_open(left) and is_open(right):
                     yield left, None, right
 
 
@@ -334,11 +341,11 @@ def _in_elements(
         for right in rights:
             yield left, (), right
             yield left, (repetition,), right
-            if left is not None and right is not None:
+            if is_open(left) and is_open(right):
                 yield left, None, right
 
 
 def _elements(rules: RulesByNumber, element: int) -> list[Child]:
-    """The elements of a repetition that may be open at the cursor; None if it may be between two of them."""
+    """The elements of a repetition that may be open at the cursor; numbers if it may be between two."""
     children = dict.fromkeys([child for ways in rules.values() for _, child in ways])
-    return [c for c in children if c is None or (not isinstance(c, OpenSuite) and c[0] == element)]
+    return [c for c in children if isinstance(c, int) or (isinstance(c, tuple) and c[0] == element)]

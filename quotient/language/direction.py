@@ -17,14 +17,14 @@ from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import EVERY
 from fimlsp.quotient.grammar.cfg import Grammar, Production, Rules
 from fimlsp.quotient.grammar.earley import Automaton, CanonicalSets, Earley, EarleySet, State
-from fimlsp.quotient.grammar.open_rules import OpenRuleFinder, OpenRules
+from fimlsp.quotient.grammar.open_rules import OpenRuleFinder, OpenRules, Way
 from fimlsp.quotient.language.escape import Enclosures, Insides
 
 _MOST_QUERIES = 1024
 _NONE = frozenset[int]()
 
-_Query = tuple[EarleySet, tuple[int, ...] | None, frozenset[int]]
-"""A query for open rules: a set, the suites open after it, and symbols that may not come next."""
+_Query = tuple[tuple[Way, ...], tuple[int, ...] | None]
+"""A query for open rules: the ways to read a text, and the suites open after it."""
 
 
 class Direction:
@@ -90,11 +90,9 @@ class Direction:
         """As `CanonicalSets.standing_for`."""
         return self._canonical_sets.standing_for(earley_set)
 
-    def open_rules(
-        self, last: EarleySet, suites: tuple[int, ...] | None, not_next: frozenset[int] = _NONE
-    ) -> OpenRules:
+    def open_rules(self, ways: tuple[Way, ...], suites: tuple[int, ...] | None) -> OpenRules:
         """As `OpenRuleFinder.open_rules`, cached."""
-        query = last, suites, not_next
+        query = ways, suites
         open_rules = self._open_rules_at.get(query)
         if open_rules is None:
             open_rules = self._open_rules_at[query] = self._finder.open_rules(*query)
@@ -102,13 +100,12 @@ class Direction:
 
     def possible_bodies(
         self,
-        last: EarleySet,
+        ways: tuple[Way, ...],
         suites: tuple[int, ...] | None,
         bodies: frozenset[int],
-        not_next: frozenset[int] = _NONE,
     ) -> frozenset[int]:
-        """Those of *bodies* that the group with open rules at *last* (as in `open_rules`) may be; cached."""
-        query = last, suites, not_next
+        """Those of *bodies* that the group with open rules as in `open_rules` may be; cached."""
+        query = ways, suites
         possible = self._possible_bodies.get(query)
         if possible is None:
             opened = self.open_rules(*query).opened

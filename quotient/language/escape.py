@@ -86,4 +86,4 @@ def of_child(child: Child, insides: Insides) -> Inside:
     """The enclosures open within an open child; *insides* has them for each set."""
     if isinstance(child, OpenSuite):
         return BLOCK
-    return NOTHING if child is None else insides[child[1]]
+    return NOTHING if isinstance(child, int) else insides[child[1]]

@@ -14,7 +14,7 @@ from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.bridge.closed_blocks import GroupEnd
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
 from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs
-from fimlsp.quotient.grammar.earley import EarleySet, Entry, Predicted, State
+from fimlsp.quotient.grammar.earley import EarleySet, Entry, Predicted, State, bit_set
 from fimlsp.quotient.grammar.open_rules import Child
 from fimlsp.quotient.masks.precomputed import RuleSuffixes, Suffix
 
@@ -161,9 +161,9 @@ class OpenRules:
         if leading is None:
             return _Prefix(_NOTHING, {}, None)
         (children, symbols), group_end = leading
-        marker = group_end.marker
-        markers = 1 << marker if marker in self._markers and None in children.get((), ()) else 0
-        return _Prefix(Expected(symbols, markers), children, group_end)
+        ways = [way for way in children.get((), ()) if isinstance(way, int)]
+        entered = self._markers.intersection([group_end.entries[way].marker for way in ways])
+        return _Prefix(Expected(symbols, bit_set(entered)), children, group_end)
 
     def _cut(self, sides: Iterable[Rhs]) -> Expected:
         """The symbols expected where all of some right *sides* of rules are unread."""

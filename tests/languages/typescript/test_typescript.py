@@ -103,6 +103,45 @@ def test_a_key_costs_the_same_in_a_template_of_any_length(of):
     assert max(found) <= 2 * min(found)
 
 
+LISTS = {
+    # the text around a list, and elements of it with their separators
+    ("", ""): ("f(a)\n", "f(a);\n", "let x\n", "break\n", "f()\nlet x\n", "function f() {\n  g()\n}\n"),
+    ("function f() {\n", "}\n"): ("g()\n", "g();\n", "if (a) b()\n", "x = {\n  y,\n}\n"),
+    ("class A {\n", "}\n"): ("a\n", "a = 1\n", "a = 1;\n", "m() {\n  g()\n}\n", "a = () => {}\n"),
+    ("switch (a) {\n", "}\n"): ("case b:\n", "case b:\n  c()\n  break\n"),
+    ("x = {\n", "}\n"): ("a,\n", "a: b,\n", "m() {\n},\n"),
+    ("f(\n", ")\n"): ("a,\n", "...b,\n"),
+    ("x = [\n", "]\n"): ("a,\n", "[b],\n"),
+    ("x = `\n", "`\n"): ("a\n", "${b}\n"),
+}
+TYPED_LISTS = {
+    ("interface A {\n", "}\n"): ("a: b\n", "a: b;\n", "m(): void\n"),
+    ("enum A {\n", "}\n"): ("a,\n", "a = 1,\n"),
+    ("type A =\n", "B\n"): ("a |\n", "a<b>[] |\n"),
+    ("namespace A {\n", "}\n"): ("f()\n", "type B = C\n", "export const a = 1\n"),
+}
+ELEMENT_LISTS = {
+    ("x = <a>\n", "</a>\n"): ("b\n", "{c}\n", "<b>\n</b>\n"),
+    ("x = <a\n", "/>\n"): ("b\n", "b='c'\n", "{...d}\n"),
+}
+
+
+@ALL
+def test_places_between_the_elements_of_a_list_are_alike(of):
+    lists = LISTS | (TYPED_LISTS if of.language.types else {}) | (ELEMENT_LISTS if of.language.jsx else {})
+    different = []
+    for (before, after), elements in lists.items():
+        for element in elements:
+            parts = before.encode(), element.encode()
+            document = of.engine.document(parts[0] + 40 * parts[1] + after.encode())
+            places = [len(parts[0]) + number * len(parts[1]) for number in range(5, 35)]
+            rights = {document.right_at(place) for place in places}
+            lefts = {document.left_at(place)[1] for place in places}
+            if len(lefts) > 2 or len(rights) > 2:
+                different.append((before, element, len(lefts), len(rights)))
+    assert different == []
+
+
 STAYING = (
     ("let x = `a <|> b`;\n", "c", "complete"),
     ("let x = `a <|> b`;\n", "` + `", "dead"),

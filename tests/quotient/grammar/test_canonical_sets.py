@@ -39,7 +39,7 @@ def test_the_same_may_follow(seed, backward):
 
 def paths(found: OpenRules, child: Child, depth: int) -> frozenset[tuple[object, ...]]:
     """The missing parts of nested open rules, from the outermost, some levels deep."""
-    if child is None or isinstance(child, OpenSuite) or not depth:
+    if isinstance(child, (int, OpenSuite)) or not depth:
         return frozenset({()})
     ways = found.missing(child)
     return frozenset((rest, *inner) for rest, below in ways for inner in paths(found, below, depth - 1))
@@ -47,7 +47,7 @@ def paths(found: OpenRules, child: Child, depth: int) -> frozenset[tuple[object,
 
 def all_open(rules: Rules, last: EarleySet, start: EarleySet) -> dict[int, frozenset[tuple[object, ...]]]:
     """The paths of each nonterminal that was begun at *start* and is open at *last*."""
-    found = OpenRuleFinder(rules).open_rules(last)
+    found = OpenRuleFinder(rules).open_rules([(last, frozenset())])
     return {lhs: paths(found, (lhs, start), 6) for lhs in found.opened.get(start, ())}
 
 
