@@ -33,7 +33,9 @@ class Fault(NamedTuple):
         message: the reason in words.
         spans: the parts of the text that together are at fault, as offsets of bytes. A text with the same
             lexemes there has the fault too, unless the text up to `repaired_until` repairs it.
-        local: True if that holds anywhere in the file; otherwise it depends on the text before the parts.
+        local: True if that holds anywhere in the file after `since`; otherwise it depends on the text before.
+        since: the offset up to which the text before the parts decides about a local fault.
+        starts_line: True if a fault that is not local holds wherever a line starts with the parts.
         repaired_until: the offset up to which later text may repair the fault; 0 if it cannot.
         repaired_from: the offset from which on it may.
         repaired_by: a line that repairs the fault if it follows in a block around the fault.
@@ -53,6 +55,8 @@ class Fault(NamedTuple):
     together: bool = False
     repaired_from: int = 0
     repaired_before: bytes = b""
+    since: int = 0
+    starts_line: bool = False
 
     def is_repaired_at(self, offset: int) -> bool:
         """True if text at *offset* may repair the fault."""
@@ -63,7 +67,10 @@ class Fault(NamedTuple):
         spans = tuple([(start + by, end + by) for start, end in self.spans])
         repaired_until = self.repaired_until and self.repaired_until + by
         repaired_from = self.repaired_from and self.repaired_from + by
-        return self._replace(spans=spans, repaired_until=repaired_until, repaired_from=repaired_from)
+        since = self.since and self.since + by
+        return self._replace(
+            spans=spans, repaired_until=repaired_until, repaired_from=repaired_from, since=since
+        )
 
 
 class WholeTextCheck(ABC):

@@ -163,7 +163,7 @@ class AssumedText:
         )
         self._inside: dict[str, EarleySet] = {}
         self._before: BoundedDict[tuple[EarleySet, int], EarleySet] = BoundedDict(_MOST_REPAIRS)
-        self._after_any: BoundedDict[EarleySet, EarleySet] = BoundedDict(_MOST_REPAIRS)
+        self._after_any: BoundedDict[tuple[EarleySet, bool], EarleySet] = BoundedDict(_MOST_REPAIRS)
 
     @cached_property
     def headers(self) -> list[Header]:
@@ -189,6 +189,14 @@ class AssumedText:
                 symbols = (first, *way[1])
                 cost = self.ends.costs[first] + way[0]
                 yield Header(cost, symbols, self.words(symbols), whole, frozenset(expects))
+
+    @cached_property
+    def header_words(self) -> tuple[int, ...]:
+        """The words that start headers, also those of clauses, the cheapest first."""
+        scan, costs = self.tables.forward.earley.scan, self.ends.costs
+        starts = sorted((costs[first], first) for first in self.any_line.expected() & costs.keys())
+        charts = ((first, scan(self.any_line, (first,))) for _, first in starts)
+        return tuple(first for first, chart in charts if chart and self.may_head(chart, ()))
 
     def header(self, clause: int | None, group: EarleySet | None = None) -> bytes:
         """A header after whose block a line may start with the terminal *clause*.
@@ -275,13 +283,18 @@ class AssumedText:
                 leading.append(following)
         return merged(earley, leading) if leading else chart
 
-    def after_any(self, chart: EarleySet) -> EarleySet:
-        """The set after *chart* and any one lexeme, or none."""
-        if chart not in self._after_any:
-            earley = self.tables.forward.earley
-            ways = (earley.scan(chart, (terminal,)) for terminal in chart.expected() & self.ends.costs.keys())
-            self._after_any[chart] = merged(earley, [chart, *(way for way in ways if way is not None)])
-        return self._after_any[chart]
+    def after_any(self, chart: EarleySet, *, closes: bool = True) -> EarleySet:
+        """The set after *chart* and any one lexeme, or none; with *closes* it may close a bracket."""
+        key = chart, closes
+        if key not in self._after_any:
+            earley, enclosures = self.tables.forward.earley, self.tables.enclosures
+            ways = (
+                earley.scan(chart, (terminal,))
+                for terminal in chart.expected() & self.ends.costs.keys()
+                if closes or not enclosures.unmatched((terminal,))[0]
+            )
+            self._after_any[key] = merged(earley, [chart, *(way for way in ways if way is not None)])
+        return self._after_any[key]
 
     def is_line(self, symbols: Sequence[int]) -> bool:
         """True if the terminals *symbols* are a whole logical line."""

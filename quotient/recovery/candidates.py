@@ -6,7 +6,7 @@ them; most often the first one is taken, so each is only made when it is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
@@ -71,37 +71,58 @@ def candidates(left: RepairedLeft, right: RepairedRight) -> Iterator[tuple[Candi
             yield candidate, trust
 
 
-def finishing(left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False) -> Iterator[Candidate]:
+def finishing(
+    left: RepairedLeft, right: RepairedRight, *, of_rest: bool = False
+) -> Iterator[Iterator[Candidate]]:
     """Ways to read a text that some middle makes valid, but only one that does more than finish its line.
 
-    These are repairs of the rest of that line, and unless only these are wanted (*of_rest*), the gentle ones
-    of `candidates`.
+    These are repairs of the rest of that line. Unless only these are wanted (*of_rest*), the gentle ones of
+    `candidates` are among them, and those follow that change more.
     """
     lefts = _Lazy(chain(_with_line_mended(left), (left,), outside(left)))
     finished, repaired = (
         _balanced(lefts, right, _Lazy(edits)) for edits in (right.finished_rest(), right.repaired_rest())
     )
     if of_rest:
-        yield from chain(finished, repaired)
+        yield chain(finished, repaired)
         return
     ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
-    early = _balanced(ended_early(left, right), right, ((),))
     headed = _balanced(worded(left, right) if right.has_deeper_below else (), right, ((),))
-    ways = [finished, _balanced(lefts, right, ((),)), early, headed, ended, repaired]
-    ways.append(_all_enclosed(lefts, right))
+    yield chain(finished, _balanced(lefts, right, ((),)), string_ended(left, right), headed, ended, repaired)
+    yield _all_enclosed(lefts, right)
     if not (left.depth and left.may_be_inside):
-        ways.append(_balanced(outside(left, surely=True), right, ((),)))
-    yield from chain(*ways)
+        yield _balanced(outside(left, surely=True), right, ((),))
+
+
+def string_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The early end of a string that is open at the cursor and starts in its line."""
+    return _balanced(ended_early(left, right), right, ((),))
 
 
 def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
-    """Repairs of the rest of the line, outside brackets, after the text before the cursor and any lexeme."""
-    if left.depth or not left.assumed.tables.offside:
-        return
+    """Repairs of the rest of the line after the text before the cursor and any lexeme."""
     tables, (before, _) = left.assumed.tables, _own_kinds(left, right)
-    chart = tables.forward.read(left.assumed.any_line, tables.terminals(before))
+    chart = _line_start(left) if tables.offside else None
     if chart is not None:
-        yield from right.rest_after(chart)
+        chart = tables.forward.read(chart, tables.terminals(before))
+        after = chart and left.assumed.after_any(chart, closes=not left.depth)
+        yield from right.rest_after(after, inside=left.depth > 0) if after is not None else ()
+
+
+def with_any_header(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """Additions to a line above deeper ones, after each first word of a header, which the middle writes."""
+    before, rest = _own_kinds(left, right)
+    tables, code = left.assumed.tables, right.text.cursor_end + len(right.rest) - len(right.rest.lstrip())
+    if before or not (rest and tables.offside and right.has_deeper_below) or left.depth:
+        return
+    known: set[Edits] = set()
+    for word in left.assumed.header_words:
+        chart = tables.forward.earley.scan(left.assumed.any_line, (word,))
+        for edits in right.rest_after(chart) if chart is not None else ():
+            if all(new and start > code for start, _, new in edits):
+                known.add(edits)
+    for edits in sorted(known, key=lambda edits: (sum(len(new.strip()) for _, _, new in edits), edits)):
+        yield _changed(left, edits, right)
 
 
 def with_first_word(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
@@ -110,22 +131,25 @@ def with_first_word(left: RepairedLeft, right: RepairedRight) -> Iterator[Candid
         yield from _balanced((way,), right, ((),))
 
 
-def bracketed(left: RepairedLeft, right: RepairedRight, *, search: bool) -> Iterator[Candidate]:
-    """Repairs of the rest of the line for a middle that opens a bracket for it, or closes one before it.
-
-    Unless these *search* for the cheapest repair, they only complete or remove brackets.
-    """
-    opening_of = left.assumed.tables.opening_of
+def bracketed(left: RepairedLeft, right: RepairedRight) -> Iterator[Iterator[Candidate]]:
+    """Repairs of the rest of the line for a middle that closes a bracket before it, or opens one for it."""
     before, after = _own_kinds(left, right)
-    if opening_of and before and after:
-        bracket = right.bracket_of_middle()
-        chart = _line_start(left)
-        chart = chart and left.assumed.tables.forward.read(
-            chart, left.assumed.tables.terminals((*before, bracket))
-        )
-        rests = chain(right.finished_rest(bracket), right.repaired_rest(bracket) if search else ())
-        for rest in rests if chart else ():
-            if _follows(left, right, chart, rest):
+    if left.assumed.tables.opening_of and (before or left.depth) and after:
+        yield from (_with_bracket(left, right, before, kinds) for kinds in right.brackets_of_middle())
+
+
+def _with_bracket(
+    left: RepairedLeft, right: RepairedRight, before: Sequence[int], kinds: Sequence[int]
+) -> Iterator[Candidate]:
+    """Repairs of the rest for a middle with a bracket of one of *kinds* after the lexemes *before* it."""
+    tables, chart = left.assumed.tables, _line_start(left)
+    charts = {kind: chart and tables.forward.read(chart, tables.terminals((*before, kind))) for kind in kinds}
+    ways = [(kind, right.finished_rest(kind)) for kind in kinds]
+    ways += [(kind, right.repaired_rest(kind)) for kind in kinds[:1]]
+    for kind, rests in ways:
+        following = charts[kind]
+        for rest in rests if following is not None else ():
+            if _follows(left, right, following, rest):
                 yield _changed(left, rest, right)
 
 
@@ -216,7 +240,8 @@ def _changed(left: RepairedLeft, change: Edits, right: RepairedRight) -> Candida
 def in_block(left: RepairedLeft) -> RepairedLeft:
     """*left* without a slip of the cursor's line, which is one column deeper than its block.
 
-    At a cursor within the spaces before code this column does not count.
+    The first line of a block slips if it has code and is one column deeper than the next line of that block.
+    At a cursor within the spaces before code its column does not count.
     """
     data, cursor_end = left.text.data, left.text.cursor_end
     if data.startswith((b"  ", b"\t"), cursor_end) and not data[left.stop : left.text.cursor].strip():
@@ -226,10 +251,15 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
     if not left.assumed.tables.offside or start != left.stop or column is None or context.modes.depth:
         return left
     known, below = context.indents.columns, left.below()
-    outer = next((block for block in known if is_slip(column, block)), None)
+    if context.opened(column) is None:
+        outer = next((block for block in known if is_slip(column, block)), None)
+    else:
+        line = left.text.data[left.stop : below.begin]
+        after = below.column_after(below.begin, column) if line.strip() else None
+        outer = after if after is not None and after not in known and is_slip(column, after) else None
     following = below.next_line(below.begin)
     lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
-    if outer is None or column in known or context.opened(column) is not None or not lead:
+    if outer is None or column in known or not lead:
         return left
     if following is not None and following.column == column:
         return left
@@ -239,7 +269,7 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
 def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
     """*left* with a word assumed at the start of the cursor's line, as the column shows or the lines below.
 
-    If these are deeper, it is the first word of a header, and the line ends as one or at the cursor.
+    If these are deeper, it is the first word of a header, unless the line ends as none after the cursor.
     """
     assumed, column = left.assumed, left.cursor_line().column
     if column is None or left.depth:
@@ -248,26 +278,28 @@ def worded(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
         right.statements().next_line(right.start),
         left.stop + len(indentation_at(left.text.data[: left.text.cursor], left.stop)),
     )
-    if line is None or not line.column.deeper_than(column):
+    if line is None or not line.column.deeper_than(column) or right.ends_as_no_header:
         yield left.changed(((code, code, assumed.words((assumed.operand,)) + b" "),))
-    elif not right.ends_as_no_header:
+    else:
         before, rest = (assumed.tables.terminals(kinds) for kinds in _own_kinds(left, right))
-        for header in assumed.headers:
-            chart = assumed.tables.forward.read(assumed.any_line, (header.symbols[0], *before))
+        for word in assumed.header_words:
+            chart = assumed.tables.forward.read(assumed.any_line, (word, *before))
             if chart is not None and assumed.may_head(assumed.after_any(chart) if rest else chart, rest):
-                yield left.changed(((code, code, assumed.words(header.symbols[:1]) + b" "),))
+                yield left.changed(((code, code, assumed.words((word,)) + b" "),))
 
 
 def ended_early(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLeft]:
     """*left* with the early end of a string that is open at the cursor and starts in its line."""
     lines, cursor = left.text.document.transitions.lines, left.text.cursor
     data = left.text.data[:cursor]
+    if not left.assumed.tables.offside:
+        return
     before = Statements(left.assumed, lines, data, cursor).unit_of(left.stop, cursor)
     if not any(lexeme.missing for lexeme in before.read):
         return
-    whole = Statements(left.assumed, lines, data + right.rest, cursor + len(right.rest))
-    for way in (whole, Statements(left.assumed, lines, data, cursor)):
-        read = way.early.unit_of(left.stop, way.stop).read
+    word = left.assumed.words((left.assumed.operand,))
+    for text in (data + right.rest, data + word + right.rest, data):
+        read = Statements(left.assumed, lines, text, len(text)).early.unit_of(left.stop, len(text)).read
         edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
         if len(edits) == 1 and edits[0][0] < cursor:
             yield left.changed(edits)

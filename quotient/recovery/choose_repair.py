@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_state import LexerState
@@ -22,6 +23,8 @@ from fimlsp.quotient.recovery.candidates import (
     candidates,
     finishing,
     in_block,
+    string_ended,
+    with_any_header,
     with_first_word,
 )
 from fimlsp.quotient.recovery.finished_line import (
@@ -37,6 +40,8 @@ from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import RepairedText, always
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
+
+_MOST_HEADED = 4
 
 
 class Choice(NamedTuple):
@@ -75,32 +80,52 @@ class RepairChoice:
     def choose_finishing(self, options: ConnectOptions, *, of_rest: bool = False) -> Choice | None:
         """As `choose`: the first changed text in which the cheapest middle only finishes the line.
 
-        With *of_rest* the rest of the line is changed.
+        One where it has a lexeme at most comes first. With *of_rest* the rest of the line is changed.
         """
-        found = _connected(finishing(in_block(self.left), self.right, of_rest=of_rest), options)
-        return next((choice for choice in found if self.finishes(choice) or _balances(choice)), None)
+        for found in finishing(in_block(self.left), self.right, of_rest=of_rest):
+            best: tuple[int, Choice] | None = None
+            for choice in self._finishing(found, options):
+                count = self._count_lexemes(choice)
+                if best is None or count < best[0]:
+                    best = count, choice
+                if count <= 1:
+                    break
+            if best is not None:
+                return best[1]
+        return None
 
-    def choose_with_first_word(self, options: ConnectOptions) -> Choice | None:
-        """As `choose_finishing`, with a word at the start of the line, if a slip of that shows its lack."""
-        left = in_block(self.left)
-        if left is self.left:
-            return None
-        return next(filter(self.finishes, _connected(with_first_word(left, self.right), options)), None)
+    def _finishing(self, found: Iterable[Candidate], options: ConnectOptions) -> Iterator[Choice]:
+        """The changed texts of those *found* in which the cheapest middle only finishes the line."""
+        for choice in _connected(found, options):
+            if self.finishes(choice) or _balances(choice):
+                yield choice
+
+    def _count_lexemes(self, choice: Choice) -> int:
+        """The number of lexemes in the cheapest middle."""
+        middle = b"" if choice.state.complete else choice.state.shortest_completion
+        return len(lexemes(self.left.assumed.tables.lexical, middle, 0, len(middle)).read)
+
+    def choose_others(self, options: ConnectOptions) -> Iterator[Choice]:
+        """As `choose_finishing`: readings that are as likely as another one.
+
+        A word may be lost at the start of the line, if a slip of that shows its lack. A string that is open
+        at the cursor may have ended. Above deeper lines the middle may write the first word of any header.
+        """
+        left, right = in_block(self.left), self.right
+        worded = with_first_word(left, right) if left is not self.left else ()
+        yield from islice(self._finishing(worded, options), _MOST_HEADED)
+        yield from islice(self._finishing(string_ended(left, right), options), 1)
+        yield from islice(self._finishing(with_any_header(left, right), options), _MOST_HEADED)
 
     @property
     def lacks_opener(self) -> bool:
         """True if the cursor's line closes a bracket of another kind than the one open there."""
         return self.left.assumed.layout.closes_over_another(self.right.own_line())
 
-    def choose_bracketed(self, options: ConnectOptions, *, search: bool) -> Choice | None:
-        """As `choose_finishing`: the cheapest middle opens a bracket of the line, or closes one.
-
-        For *search* see `bracketed`.
-        """
-        for choice in _connected(bracketed(in_block(self.left), self.right, search=search), options):
-            if _balances(choice):
-                return choice
-        return None
+    def choose_bracketed(self, options: ConnectOptions) -> Iterator[Choice]:
+        """As `choose_finishing`: the cheapest middle closes a bracket of the line, or opens one."""
+        for found in bracketed(in_block(self.left), self.right):
+            yield from islice(filter(_balances, _connected(found, options)), 1)
 
     def finishes(self, choice: Choice) -> bool:
         """True if the cheapest middle in *choice* only finishes the line, or opens no more than needed."""

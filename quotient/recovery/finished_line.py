@@ -15,7 +15,7 @@ from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.assumed_text import AssumedText
-from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes
+from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes, may_end_early
 from fimlsp.quotient.recovery.separators import rest_lacks_separator
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
@@ -34,7 +34,7 @@ def finishes_line(
             return whole is not None and whole.complete
     if isinstance(state, GrammarState) and rest_lacks_separator(document, cursor, cursor_end):
         return False
-    if not state.complete and line.is_broken_before(assumed):
+    if not state.complete and (line.is_broken_before(assumed) or line.may_have_ended_string):
         return False
     completion = b"" if state.complete else state.shortest_completion
     if line.starts_after_cursor and not completion.strip():
@@ -122,6 +122,14 @@ class _CursorLine:
         return not self._left.modes.depth and not assumed.any_line.expects(last[0])
 
     @property
+    def may_have_ended_string(self) -> bool:
+        """True if code follows a string that is open at the cursor and has a mark that may end it."""
+        if not any(char.isalnum() for char in self.rest.decode(errors="replace")):
+            return False
+        read = lexemes(self.document.tables.lexical, self.before, 0, len(self.before)).read
+        return bool(read) and bool(read[-1].missing) and may_end_early(self.before[read[-1].start :])
+
+    @property
     def starts_after_cursor(self) -> bool:
         """True if the line starts after the cursor and one blank, as if it had lost its first word.
 
@@ -158,12 +166,12 @@ class _CursorLine:
 
         It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
         It may also have a word such as `lambda` in brackets, or a lexeme that ends with an operator of the
-        rest. Or it only moves the rest to another column.
+        rest. Or it moves the rest to another column.
         """
         lexical, text = self.document.tables.lexical, self.before + completion
         if not completion:
             return False
-        if self.rest and not text.strip():
+        if self.rest and not self.before.strip() and not (completion.strip() and completion[:1].strip()):
             return True
         read = lexemes(lexical, text, 0, len(text)).read
         end = read[-1].end if read else 0

@@ -20,6 +20,7 @@ _MOST_CLOSED = 12
 _MOST_TRIED = 12
 _CLOSERS = re.compile(rb"(?<![,;:)\]}])[,;:)\]}]+(?=\s*\Z)")
 _BEFORE_SPACE = re.compile(rb"\S.*?(?=[,;:][ \t])", re.DOTALL)
+_MARKS = frozenset(b",;:)]}")
 _AFTER_STRING = frozenset(b",:()[]{}0123456789'\"")
 _BEFORE_MARK = re.compile(rb"\S[^,;:)\]}]+(?=[,;:)\]}](?:.*[,:()\[\]{}'\x22])?\s*\Z)", re.DOTALL)
 _INDENTATION = re.compile(rb"[ \t\f]*")
@@ -88,6 +89,11 @@ def lexemes(
             ]
             return likely[rated.index(min(rated))]
     return _Reader(lexical, text, ended_early=ended_early is not None, modes=modes).read(start)
+
+
+def may_end_early(text: bytes) -> bool:
+    """True if the string at the start of *text* may have ended before a mark in it."""
+    return not _MARKS.isdisjoint(text[1:])
 
 
 def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:

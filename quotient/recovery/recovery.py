@@ -7,6 +7,7 @@ line is read between them, in the first of several ways that connects and fits t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.quotient.contexts.document import ContextDocument
@@ -14,7 +15,7 @@ from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.first_state import ConnectOptions
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
-from fimlsp.quotient.recovery.choose_repair import RepairChoice
+from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
 from fimlsp.quotient.recovery.finished_line import finishes_line, opens_as_needed
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
@@ -39,6 +40,20 @@ def _finishes(document: ContextDocument, connected: State, start: int, end: int)
     if tables.offside:
         return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
     return opens_as_needed(document, connected, start, end)
+
+
+class RepairedReadings(NamedTuple):
+    """The first state of the middles in repaired texts, and the repairs of the likeliest.
+
+    `stands_as_well` if the text as it stands is at least as likely.
+    """
+
+    state: State | None = None
+    repairs: tuple[TextRepair, ...] = ()
+    stands_as_well: bool = False
+
+
+_NOT_REPAIRED = RepairedReadings(stands_as_well=True)
 
 
 class Recoveries:
@@ -68,17 +83,17 @@ class Recoveries:
         The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. It is not
         repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
         """
-        state: State | None = None
-        repairs: tuple[TextRepair, ...] = ()
+        found = _NOT_REPAIRED
         if connected is None or not _finishes(document, connected, start, end):
             recovery = self._at(document, start, end)
-            state, repairs = recovery.state(document, start, end, options, connects=connected is not None)
-        as_likely, unlikely = (stands, None) if state is None else (None, stands)
+            found = recovery.readings(document, start, end, options, connects=connected is not None)
+        state, repairs = found.state, found.repairs
+        as_likely, unlikely = (stands, None) if found.stands_as_well else (None, stands)
         if may_be_forgotten(document, connected, start, end):
             recovery = self._at(document, start, end, forgotten=True)
-            other, forgotten = recovery.state(document, start, end, options)
-            state = state if forgotten == repairs else either(state, other)
-            repairs = forgotten or repairs
+            forgotten = recovery.readings(document, start, end, options)
+            state = state if forgotten.repairs == repairs else either(state, forgotten.state)
+            repairs = forgotten.repairs or repairs
         return either(as_likely, state, unlikely=unlikely), repairs
 
     def _at(self, document: ContextDocument, start: int, end: int, *, forgotten: bool = False) -> Recovery:
@@ -176,7 +191,7 @@ class Recovery:
         data = document.data
         return self._layout == cursor_line(document.tables, data[line_start:start], data[end:line_end])
 
-    def state(
+    def readings(
         self,
         document: ContextDocument,
         start: int,
@@ -184,47 +199,54 @@ class Recovery:
         options: ConnectOptions,
         *,
         connects: bool = False,
-    ) -> tuple[State | None, tuple[TextRepair, ...]]:
-        """The first state of the middles for `data[start:end]` in the repaired text, and its repairs.
+    ) -> RepairedReadings:
+        """The readings of the middles for `data[start:end]` in repaired texts.
 
         If the text *connects* as it stands, the cheapest middle has to finish the cursor's line and no more.
-        If it does not, and the nearest reading is in doubt, such a reading is possible as well. So is one in
-        which the middle opens a bracket for the rest of the line, or closes one before it. Text that is only
-        missing at the cursor is not assumed: the middle writes it, and leaves a valid file.
+        If it does not, and the nearest reading is in doubt, such a reading is possible as well. So are those
+        in which the middle opens a bracket for the rest of the line, or closes one before it. Text that is
+        only missing at the cursor is not assumed: the middle writes it, and leaves a valid file. If more is
+        missing before the rest of the line, that text may be missing earlier, so both are possible.
         """
         if not self.applies:
-            return None, ()
+            return _NOT_REPAIRED
         line_end = len(document.data) - self._from_end
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)
         nearest = None if connects else self._choice.choose(line_end, options)
-        is_sure = nearest is not None and nearest.is_sure
-        if (
-            nearest is not None
-            and is_sure
-            and (not self._has_rest(document, end) or self._choice.finishes(nearest))
-        ):
-            return nearest.state, tuple(nearest.text.repairs)
+        has_rest, is_sure = self._has_rest(document, end), nearest is not None and nearest.is_sure
+        if nearest is not None and is_sure and (not has_rest or self._choice.finishes(nearest)):
+            others = self._choice.choose_others(options)
+            return _readings(nearest, others)
         finishing = self._choice.choose_finishing(options, of_rest=is_sure)
-        if connects and finishing is not None and _inserts_at(finishing.text.repairs, document.data, end):
-            return None, ()
-        bracketed = None
-        if self._has_rest(document, end):
-            bracketed = self._choice.choose_bracketed(options, search=finishing is None)
-        with_word = self._choice.choose_with_first_word(options)
+        is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
+        if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
+            return _NOT_REPAIRED
         if nearest is not None and self._choice.lacks_opener:
             finishing = None  # a bracket that the middle opens is nearer than the loss of one
-        choices = [choice for choice in (finishing, bracketed, with_word) if choice is not None]
+        choices = [] if finishing is None else [finishing]
+        choices += self._choice.choose_bracketed(options) if has_rest else ()
+        choices += self._choice.choose_others(options)
         if not choices:
-            return (None, ()) if nearest is None else (nearest.state, tuple(nearest.text.repairs))
-        finished, repairs = [choice.state for choice in choices], tuple(choices[0].text.repairs)
+            return _readings(nearest, ())
+        found = _readings(choices[0], choices[1:], stands_as_well=connects and is_at_cursor)
         if is_sure:
-            return either(*finished, unlikely=nearest and nearest.state), repairs
-        return either(nearest and nearest.state, *finished), repairs
+            return found._replace(state=either(found.state, unlikely=nearest and nearest.state))
+        return found._replace(state=either(nearest and nearest.state, found.state))
 
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
         return bool(document.data[cursor_end : len(document.data) - self._from_end].strip())
+
+
+def _readings(
+    first: Choice | None, others: Iterable[Choice], *, stands_as_well: bool = False
+) -> RepairedReadings:
+    """The readings of the *first* choice and of *others*; the text as it stands, if there is none."""
+    if first is None:
+        return _NOT_REPAIRED
+    state = either(first.state, *(choice.state for choice in others))
+    return RepairedReadings(state, tuple(first.text.repairs), stands_as_well)
 
 
 def _inserts_at(repairs: Iterable[TextRepair], data: bytes, cursor_end: int) -> bool:

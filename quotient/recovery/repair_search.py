@@ -117,11 +117,14 @@ class Prices:
         self._line_ends = line_ends
         self._open_end = open_end
         self._backward = backward
+        self._lacks_opener = bool(self._enclosures.unmatched(symbols[::-1] if backward else symbols)[0])
 
     def to_match(self, assumed: int) -> int:
-        """The price of matching *assumed*, if it is a bracket."""
+        """The price of matching *assumed*, if it is a bracket that no bracket of the line matches."""
         closes, opens = self._enclosures.unmatched((assumed,))
-        return BRACKET if (closes if self._backward else opens) else 0
+        if self._backward and opens:
+            return 0 if self._lacks_opener else BRACKET
+        return BRACKET if closes is self._backward and (closes or opens) else 0
 
     def to_continue(self, index: int, chart: EarleySet, assumed: int, following: EarleySet) -> int:
         """The price of *assumed* if it is a word that still needs more, as `lambda` needs its colon.

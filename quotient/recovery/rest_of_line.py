@@ -43,57 +43,72 @@ class RestOfLine(SharedBrackets):
     def finished_rest(self, bracket: int | None = None) -> Iterator[Edits]:
         """The edits after which the rest of the cursor's line closes the brackets opened before the cursor.
 
-        It closes no others. If deeper lines follow, it also ends as headers end. The middle may write a
-        *bracket*, given by its kind.
+        It closes no others. Strings in it end, and a separator follows that the lines around show. If deeper
+        lines follow, it also ends as headers end. The middle may write a *bracket*, given by its kind.
         """
-        own = self.own_line()
-        after = [lexeme for lexeme in own.read if lexeme.start >= self.text.cursor_end]
-        if not after or not self.assumed.tables.offside:
-            return
-        own = own if bracket is None else self._with_bracket(own, bracket)
+        for own in self._own_lines() if self.assumed.tables.offside else ():
+            after = [lexeme for lexeme in own.read if lexeme.start >= self.text.cursor_end]
+            if after:
+                yield from self._finished(after, own if bracket is None else self._with_bracket(own, bracket))
+
+    def _finished(self, after: list[Lexeme], own: Unit) -> Iterator[Edits]:
+        """As `finished_rest`, where the cursor's line is *own*, and *after* are its lexemes there."""
         tables, headers = self.assumed.tables, self.assumed.ends.of_headers
-        is_header = tables.terminal_of[after[-1].kind] in headers
+        last, is_header = after[-1], tables.terminal_of[after[-1].kind] in headers
+        ends_apart = is_header or (self._depth_above > 0 and last.kind in self.assumed.layout.separators)
         words = self.assumed.layout.text_of(closing for closing in self._lacking_closers(own))
-        edits = [(lexeme.start, lexeme.end, b"") for lexeme in self._surplus_closers(own)]
+        surplus = {lexeme.start for lexeme in self._surplus_closers(own)}
+        edits = [(lexeme.start, lexeme.end, b"") for lexeme in after if lexeme.start in surplus]
         edits += self._closers_within(own)
-        if words and is_header:
-            edits.append((after[-1].start, after[-1].end, words + self._text_of(after[-1])))
+        edits += [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in after[:-1] if lexeme.missing]
+        if words and self._lacks_separator:
+            words += SEPARATOR
+        if words and ends_apart:
+            edits.append((last.start, last.end, words + self._text_of(last)))
+        elif last.missing:
+            edits.append((last.end, last.end, last.missing + words))
         elif words:
-            edits.append((after[-1].start, after[-1].end, self._text_of(after[-1]) + words))
+            edits.append((last.start, last.end, self._text_of(last) + words))
         if edits:
             yield tuple(edits)
-        line, column = self.statements().next_line(self.start), self.column
-        if (
-            is_header
-            or self._brackets
-            or line is None
-            or column is None
-            or not line.column.deeper_than(column)
-        ):
+        if is_header or self._brackets or not self.has_deeper_below:
             return
         kept = [lexeme for lexeme in after if (lexeme.start, lexeme.end, b"") not in edits]
         for symbol in sorted(headers) if kept else ():
             end = kept[-1].end - 1
-            text = self.text.data[end : end + 1] + words + self.assumed.words((symbol,))
+            text = self.text.data[end : end + 1] + kept[-1].missing + words + self.assumed.words((symbol,))
             yield (*(edit for edit in edits if not edit[2]), (end, end + 1, text))
+
+    def _own_lines(self) -> Iterator[Unit]:
+        """The cursor's line; before it one in which a string after the cursor that is cut off ends early."""
+        own, cursor = self.own_line(), self.text.cursor_end
+        tables = self.assumed.tables
+        if tables.offside and any(lexeme.missing and lexeme.end > cursor for lexeme in own.read):
+            early = lexemes(tables.lexical, self.text.data, cursor, self.start, ended_early=tables.may_follow)
+            before = (lexeme for lexeme in own.read if lexeme.start < cursor)
+            yield own._replace(lexemes=own.lexemes._replace(read=(*before, *early.read)))
+        yield own
+
+    @property
+    def _lacks_separator(self) -> bool:
+        """True if the rest of the cursor's line seems to lack a separator at its end."""
+        return rest_lacks_separator(self.text.document, self.text.cursor, self.text.cursor_end)
 
     def repaired_rest(self, bracket: int | None = None) -> Iterator[Edits]:
         """The cheapest edits after which the rest of the cursor's line may end it, after some middle.
 
-        They add a separator at its end if the lines around show that it is missing. Else they may add the
-        closing brackets that the line lacks there, if the middle writes a *bracket*, given by its kind.
+        They add a separator at its end if the lines around show that it is missing. Else they first add the
+        closing brackets that the line lacks there, where the middle may write a *bracket*, given by its kind.
         """
         separators = self.assumed.layout.separators
-        if rest_lacks_separator(self.text.document, self.text.cursor, self.text.cursor_end):
+        if self._lacks_separator:
             yield from self._repaired_before(SEPARATOR, separators)
-            return
-        yield from self._repaired_before(b"", ())
-        if not self.assumed.tables.offside:
             return
         own = self.own_line()
         lacking = self._lacking_closers(own if bracket is None else self._with_bracket(own, bracket))
-        if lacking:
+        if lacking and self.assumed.tables.offside:
             yield from self._repaired_before(self.assumed.layout.text_of(lacking), lacking)
+        yield from self._repaired_before(b"", ())
 
     def _repaired_before(self, last: bytes, kinds: Collection[int]) -> Iterator[Edits]:
         """The cheapest edits of the rest of the cursor's line before *last*, lexemes of these *kinds*."""
@@ -110,7 +125,7 @@ class RestOfLine(SharedBrackets):
             edits = [edit for edit in reading.edits if edit[0] < end]
             at_end = b"".join(new for start, _, new in reading.edits if start == end)
             added = ((end, end, at_end + last),) if at_end or last else ()
-            lacks_block = at_end and self._is_header and not after.unmatched
+            lacks_block = at_end and self._is_header and not after.unmatched and self._has_code_before
             if (edits or added) and not lacks_block:
                 yield (*edits, *added)
 
@@ -121,23 +136,24 @@ class RestOfLine(SharedBrackets):
         ways = tuple((after.ways() if self.column is None else after.ways_at(self.column)).values())
         return merged(backward.earley, ways) if ways else None
 
-    def rest_after(self, chart: EarleySet) -> Iterator[Edits]:
-        """The cheapest edits after which the rest of the cursor's line ends it, after *chart* and any lexeme.
+    def rest_after(self, chart: EarleySet, *, inside: bool = False) -> Iterator[Edits]:
+        """The cheapest edits after which the rest of the cursor's line ends it; *chart* is the set before it.
 
         A block follows it if deeper lines do. If they close a bracket that was not opened, the rest opens it
-        at its end. Text that only its end lacks is not assumed otherwise, as the line may go on.
+        at its end. Text that only its end lacks is not assumed otherwise, as the line may go on. *inside*
+        brackets it goes on.
         """
         below = self.text.document.right_at(self.start).unmatched
-        lacking = below - len(self.assumed.layout.left_open((self.own_line(),)))
-        if not self.rest.strip() or (below and lacking != 1):
+        opened = len(self.assumed.layout.left_open((self.own_line(),)))
+        lacking = 0 if inside else max(below - opened, 0)
+        if not self.rest.strip() or (below and lacking != 1 and not inside):
             return
-        middle, cursor_end = self.assumed.after_any(chart), self.text.cursor_end
-        statements, is_deeper = self.statements(cursor_end), self.has_deeper_below
+        cursor_end, is_deeper = self.text.cursor_end, self.has_deeper_below and not inside
+        statements = self.statements(cursor_end)
         for opener in self._openers_for_below() if lacking else (None,):
-            is_block = None if lacking else is_deeper
-            reading = statements.read_on(
-                self._line_start, cursor_end, self.start, middle, opens=is_block, opener=opener
-            )
+            is_block = None if lacking or inside else is_deeper
+            place = self._line_start, cursor_end, self.start, chart
+            reading = statements.read_on(*place, opens=is_block, opener=opener, open_end=inside)
             end = self.own_line().code_end
             if reading and any(start < end or lacking or is_deeper for start, _, _ in reading.edits):
                 yield reading.edits
@@ -160,9 +176,18 @@ class RestOfLine(SharedBrackets):
         return self.text.data[lexeme.start : lexeme.end]
 
     def _lacking_closers(self, own: Unit) -> list[int]:
-        """The kinds of the closing brackets that the cursor's line lacks, the innermost first."""
-        layout = self.assumed.layout
-        return [layout.closer(closing)[0] for closing, _ in reversed(layout.left_open((own,)))]
+        """The kinds of the closing brackets that the cursor's line lacks, the innermost first.
+
+        The lines below may close the outermost.
+        """
+        layout, opened = self.assumed.layout, self.assumed.layout.left_open((own,))
+        below = self.text.document.right_at(self.start).unmatched - self._depth_above
+        return [layout.closer(closing)[0] for closing, _ in reversed(opened[max(below, 0) :])]
+
+    @property
+    def _depth_above(self) -> int:
+        """The number of brackets open before the cursor's line."""
+        return self.text.document.left_at(self._line_start)[1].modes.depth
 
     def _closers_within(self, own: Unit) -> Iterator[Edit]:
         """The closing brackets that the rest of the cursor's line lacks before those of outer brackets."""
@@ -202,20 +227,25 @@ class RestOfLine(SharedBrackets):
         return opened[::-1][document.right_at(self.start).unmatched :]
 
     @property
+    def _has_code_before(self) -> bool:
+        """True if there is code before the cursor in its line."""
+        return bool(self.text.data[self._line_start : self.text.cursor].strip())
+
+    @property
     def _line_start(self) -> int:
         """The start of the line with the cursor."""
         return self.text.document.transitions.lines.start_of_stretch(self.text.data, self.text.cursor)
 
-    def bracket_of_middle(self) -> int:
-        """The kind of the bracket that a middle may open for the rest of the line, or close before it."""
-        own, layout = self.own_line(), self.assumed.layout
+    def brackets_of_middle(self) -> Iterator[tuple[int, ...]]:
+        """The kinds of a bracket that a middle may close before the rest, and of those that it may open."""
+        own, layout = next(self._own_lines()), self.assumed.layout
         lexical, opening_of = self.assumed.tables.lexical, self.assumed.tables.opening_of
         before = tuple(lexeme for lexeme in own.read if lexeme.start < self.text.cursor_end)
         left_open = layout.left_open((own._replace(lexemes=own.lexemes._replace(read=before)),))
         surplus = [opening_of[lexical.kinds[lexeme.kind]] for lexeme in self._surplus_closers(own)]
         if left_open and not surplus:
-            return layout.closer(left_open[-1][0])[0]
-        return lexical.kinds.index((*surplus, *lexical.brackets)[0])
+            yield (layout.closer(left_open[-1][0])[0],)
+        yield tuple(lexical.kinds.index(kind) for kind in surplus[:1] or lexical.brackets)
 
     def _with_bracket(self, own: Unit, kind: int) -> Unit:
         """The line *own* with a bracket of this *kind* at the cursor."""

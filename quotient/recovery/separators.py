@@ -47,7 +47,7 @@ def rest_lacks_separator(document: ContextDocument, cursor: int, cursor_end: int
     if end >= len(data) or not document.left_at(start)[1].modes.depth:
         return False
     rest = lexemes(lexical, data, cursor_end, end).read
-    if not rest or _is_separator(data, rest[-1].start, rest[-1].end):
+    if not rest or data[rest[-1].start : rest[-1].end].endswith(SEPARATOR):  # also in a string left open
         return False
     column = column_of(indentation_at(data, start))
     below = _ends_with_separator(document, end, column)

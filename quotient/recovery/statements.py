@@ -358,11 +358,12 @@ class Statements(LogicalLines):
         *,
         opens: bool | None = None,
         opener: int | None = None,
+        open_end: bool = False,
     ) -> Reading | None:
         """The cheapest reading of the text from *start* to *end*: the rest of a line, after the set *chart*.
 
         The line starts at *begin*. It ends there, and *opens* a block or not. With *opener* a bracket of that
-        kind is at its end instead, and the line goes on below. None if no repair was found.
+        kind is at its end instead, and with an *open_end* the line goes on below. None if none was found.
         """
         best: Reading | None = None
         for way in (self.early, self):
@@ -371,7 +372,8 @@ class Statements(LogicalLines):
                 return None
             if opener is not None:
                 unit = unit.followed_by(opener, self.assumed.layout.text_of((opener,)))
-            repair = way._repair(chart, way.terminals_of(unit), opens, open_end=opener is not None)
+            goes_on = open_end or opener is not None
+            repair = way._repair(chart, way.terminals_of(unit), opens, open_end=goes_on)
             if repair is not None:
                 best = cheaper(best, way._as_reading([unit], repair))
         return best

@@ -53,6 +53,7 @@ class ExpressionRules:
         goes_on: bytes = b"",
         together: bool = False,
         repaired_before: bytes = b"",
+        starts_line: bool = False,
     ) -> None:
         """Add a fault; *spans* in the text of the file are its evidence (see `Fault`)."""
         local = local and not self.annotating
@@ -67,6 +68,7 @@ class ExpressionRules:
                 goes_on,
                 together,
                 repaired_before=repaired_before,
+                starts_line=starts_line,
             )
         )
 

@@ -51,6 +51,7 @@ FEATURES = frozenset(
         "annotations",
     }
 )
+_FIRST_WORD = re.compile(rb"(?!from\b)[A-Za-z_]\w*(?=[^\w'\"])")
 _FEATURE = re.compile(rb"\b__future__\s*import(?:\b(?:(?!__future__)[^;])*[\s,(])?(\w*)\Z")
 _NONLOCAL = re.compile(rb"\bnonlocal(?:\b(?:(?!\bnonlocal)[^;])*[\s,])?(\w*)\Z")
 
@@ -294,6 +295,7 @@ class FileCheck(WholeTextCheck):
         if not any(chunk.futures for chunk in chunks):
             return []
         features, head_end = self._features(data)
+        since = _known_from(data, head_end - 1)
         faults: list[Fault] = []
         for name, line in features:
             if name.name not in FEATURES:
@@ -306,8 +308,14 @@ class FileCheck(WholeTextCheck):
                 if chunk.start + start >= head_end:
                     message = "from __future__ imports must occur at the beginning of the file"
                     span = chunk.start + start, chunk.start + end
-                    faults.append(Fault(message, (span,), local=False))
+                    faults.append(Fault(message, (span,), since=since))
         return faults
+
+
+def _known_from(data: bytes, start: int) -> int:
+    """The offset from which on the line at *start* of *data* surely ends the head of the file."""
+    word = _FIRST_WORD.match(data, start)
+    return word.end() + 1 if word else data.find(b"\n", start) + 1 or len(data) + 1
 
 
 def _is_docstring(statement: Evaluation) -> bool:

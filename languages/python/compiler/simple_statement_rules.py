@@ -186,14 +186,18 @@ class SimpleStatementRules(ExpressionRules):
     def may_be_bound_outside(self, statement: nodes.Declaration) -> None:
         """Refuse `nonlocal` without an outer function, or class for `__class__`, that can bind the name."""
         around = [scope.kind for scope in self.scope.around()]
+        span, names = self.in_file(statement.span), [name.name for name in statement.names]
+        starts_line = False
         if self.scope.kind is ScopeKind.MODULE:
             message = "nonlocal declaration not allowed at module level"
+            before = self.data[max(span[0] - 2, 0) : span[0]]
+            starts_line = before in (b"", b"\n") or (before[1:] == b"\n" and before[:1] != b"\\")
         elif not any(kind in (ScopeKind.FUNCTION, ScopeKind.CLASS) for kind in around):
             message = "no binding for nonlocal found"
         else:
             return
-        span, names = self.in_file(statement.span), [name.name for name in statement.names]
-        self.report(message, span, local=False, repaired_before=bound_around(names, self.data, span[0]))
+        repaired_before = bound_around(names, self.data, span[0])
+        self.report(message, span, local=False, repaired_before=repaired_before, starts_line=starts_line)
 
     def _type_alias(self, statement: nodes.TypeAlias) -> None:
         self.bind(statement.name)

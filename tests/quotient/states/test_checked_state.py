@@ -111,6 +111,12 @@ VIABLE = (
     "<|>f(*a, *<|>",
     "x = (a for <|>[*b, *c][<|>",
     "def f():\n async def n():\n  while 1:<|>nonlocal <|>:global m",
+    "def f():\n    print(<|><|>)\n    nonlocal x\n",
+    "def f():\n    print([a, {<|><|>}])\n    nonlocal x, y\n",
+    "class A:\n    def f():\n        a(b + <|><|>)\n        nonlocal x\n",
+    "def f():\n    print('<|><|>')\n    nonlocal x\n",
+    "def f():\n    '''<|><|>'''\n    nonlocal x\n",
+    "<|>a<|>)\nx = 1\n",
 )
 
 
@@ -124,6 +130,41 @@ def test_the_completion_compiles(engine: Engine, text: str) -> None:
     after = reached.feed(reached.shortest_completion)
     assert after is not None
     assert after.complete
+
+
+NEVER = (
+    # left<|>right, and True if only a middle that stays in its brackets, blocks and string never compiles
+    ("print(<|>)\nnonlocal x\n", False),
+    ("print('<|>')\nnonlocal x\n", False),
+    ("x = 1\n<|>\nfrom __future__ import annotations\n", False),
+    ("x(<|>)\nfrom __future__ import annotations\n", False),
+    ("if x:\n  y\n<|>y\nfrom __future__ import annotations\n", False),
+    ("def f():\n    print(<|>)\n    nonlocal x\n", True),
+    ("def f():\n    print('<|>')\n    nonlocal x\n", True),
+)
+
+
+@pytest.mark.parametrize(("text", "stays_only"), NEVER)
+def test_nothing_connects_where_no_middle_compiles(engine: Engine, text: str, stays_only: bool) -> None:
+    assert state(engine, f"{text.replace('<|>', '<|><|>')}", stays=True) is None
+    assert (state(engine, f"{text.replace('<|>', '<|><|>')}") is not None) is stays_only
+    assert state(engine, f"{text.replace('<|>', '<|><|>')}", stays=True, relax=True) is not None
+
+
+MAY = (
+    '"a"\n<|><|>\nfrom __future__ import annotations\n',
+    "(<|><|>)\nfrom __future__ import annotations\n",
+    "r<|><|>\nfrom __future__ import annotations\n",
+    "<|><|>\nnonlocal x\n",
+    "def f():<|><|>; \\\nnonlocal x\n",
+)
+
+
+@pytest.mark.parametrize("text", MAY)
+def test_lines_that_a_middle_makes_valid_connect(engine: Engine, text: str) -> None:
+    reached = state(engine, text)
+    assert reached is not None
+    assert compiles(text.replace("<|><|>", reached.shortest_completion.decode()))
 
 
 WRITTEN = (
