@@ -11,6 +11,7 @@ Conditions have the keywords of `PLAIN`, and these for those that are written as
 | `some` | pairs of names and a node: some property that has none of these names is an instance |
 | `alternatives` | lists of nodes, of each of which some node holds |
 | `oneOf` | lists of nodes, of each of which exactly one holds |
+| `dependencies` | true: some alternatives are of a keyword that this draft ignores, so there is no opposite |
 
 Names of a schema that look like these are remarks of it, and never get here.
 """
@@ -119,8 +120,9 @@ def _allows(types: Iterable[str], name: str) -> bool:
     return name in types or (name == "integer" and "number" in types)
 
 
-def _without_doubles(one: list[Any], other: list[Any]) -> list[Any]:
-    return [*one, *(given for given in other if not any(given is own or given == own for own in one))]
+def _all_nodes(one: list[Any], other: list[Any]) -> list[Any]:
+    """Both lists. Equal nodes may differ in meaning, as 1 and true are equal in Python."""
+    return [*one, *(given for given in other if not any(given is own for own in one))]
 
 
 def _all_values(one: list[Node], other: list[Node]) -> list[Node]:
@@ -131,9 +133,9 @@ def _all_values(one: list[Node], other: list[Node]) -> list[Node]:
 _JOINED: Mapping[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("minItems", "minLength", "minProperties", "minimum", "exclusiveMinimum"), max),
     **dict.fromkeys(("maxItems", "maxLength", "maxProperties", "maximum", "exclusiveMaximum"), min),
-    **dict.fromkeys(("pattern", "format", "multipleOf", "notPattern", "notMultipleOf"), _without_doubles),
-    **dict.fromkeys(("required", "propertyNames", "contains", "some"), _without_doubles),
-    **dict.fromkeys(("alternatives", "oneOf"), _without_doubles),
+    **dict.fromkeys(("pattern", "format", "multipleOf", "notPattern", "notMultipleOf"), _all_values),
+    **dict.fromkeys(("propertyNames", "contains", "some", "alternatives", "oneOf"), _all_nodes),
+    "required": _all_values,
     "type": _common_types,
     "enum": common_values,
     "different": _all_values,
@@ -245,7 +247,7 @@ def opposite(conditions: Conditions, path: str, opposite_of: Callable[[Node], No
     """
     found: list[Conditions] = []
     for name, of in conditions.items():
-        if name in _NEVER_OPPOSED:
+        if name in _NEVER_OPPOSED and of:
             fault = f"has {name} in a not, or in a oneOf of which two schemas may hold"
             raise refused(path, fault, "Leave it out, or use anyOf.")
         kind = _TYPE_OF.get(name)
@@ -334,7 +336,7 @@ def _of_exclusive(
             yield from ({"allOf": [other, one]} for other in nodes[:place])
 
 
-_NEVER_OPPOSED = frozenset(("patternProperties", "format", "propertyNames"))
+_NEVER_OPPOSED = frozenset(("patternProperties", "format", "propertyNames", "dependencies"))
 _OPPOSITES: Mapping[str, _Opposite] = {
     "type": _of_types,
     "enum": _of_values,
@@ -369,6 +371,7 @@ _OPPOSITES: Mapping[str, _Opposite] = {
     "contains": lambda of, _conditions, opposite_of: (
         {"prefixItems": [True] * place, "items": opposite_of(node)} for place, node in of
     ),
+    "patternProperties": lambda _of, _conditions, _opposite: [],
     "alternatives": _of_alternatives,
     "oneOf": _of_exclusive,
 }

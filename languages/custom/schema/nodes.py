@@ -134,6 +134,8 @@ class Nodes:
             if least > 1:
                 raise refused(path, "has minContains above 1, which is not supported", "Leave it out.")
             own["contains"] = [(0, node["contains"])]
+        if "dependencies" in node:
+            own["dependencies"] = True
         alternatives = [*([node["anyOf"]] if "anyOf" in node else []), *self._implied(node, path)]
         if alternatives:
             own["alternatives"] = alternatives

@@ -219,6 +219,12 @@ SCHEMAS = {
             {"properties": {"b": {"type": "integer"}, "c": True}, "additionalProperties": {"minimum": 2}}
         ],
     },
+    "one and true": {
+        "allOf": [{"contains": {"const": 1}}, {"contains": {"const": True}}, {"anyOf": [{"maxItems": 3}]}],
+        "type": "array",
+        "anyOf": [{"items": {"type": ["boolean", "number"]}}],
+    },
+    "earlier dependencies": {"dependencies": {"a": ["b"], "c": {"maxProperties": 2}}, "type": "object"},
     "items together": {
         "allOf": [
             {"prefixItems": [True, {"type": "integer"}], "items": {"minimum": 2}},
@@ -319,7 +325,15 @@ def pattern_of_ecma(_validator, pattern, value, _schema):
         yield ValidationError("does not match")
 
 
-AsInEcma = extend(Draft202012Validator, {"pattern": pattern_of_ecma})
+def dependencies_of_earlier_drafts(checker, dependencies, value, _schema):
+    for name, of in dependencies.items():
+        if isinstance(value, dict) and name in value:
+            yield from checker.descend(value, {"required": of} if isinstance(of, list) else of)
+
+
+AsInEcma = extend(
+    Draft202012Validator, {"pattern": pattern_of_ecma, "dependencies": dependencies_of_earlier_drafts}
+)
 
 
 @cache
@@ -393,7 +407,7 @@ def test_instances_and_others(name):
     assert n_valid or name in RARE
 
 
-RARE = ("not not", "two of three", "person", "tree", "all of", "items", "tagged")
+RARE = ("one and true", "not not", "two of three", "person", "tree", "all of", "items", "tagged")
 """Schemas with instances that random values seldom are."""
 
 PIECES = (
@@ -566,6 +580,7 @@ REFUSED = [
     ({"minItems": 5_000}, "counts more than 1000 values"),
     ({"oneOf": [{"format": "ipv4"}, {"format": "uuid"}]}, "format in a not, or in a oneOf of which two"),
     ({"not": {"patternProperties": {"a": False}}}, "at #: it has patternProperties in a not"),
+    ({"not": {"dependencies": {"a": ["b"]}}}, "it has dependencies in a not"),
     ({"minProperties": 3, "properties": {"a": True}}, "has minProperties 3, but of properties that it does"),
     ({"minContains": 2, "contains": {}}, "has minContains above 1"),
     ({"maxProperties": 1_000, "required": [f"p{n}" for n in range(1_000)]}, "counts too many properties"),
