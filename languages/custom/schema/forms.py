@@ -28,7 +28,7 @@ PLAIN = frozenset(
         *("properties", "patternProperties", "additionalProperties"),
     )
 )
-"""Keywords that mean by themselves what they say."""
+"""Keywords whose conditions stay as they are written."""
 
 LOGICAL = frozenset(
     (

@@ -226,7 +226,7 @@ class Nodes:
         node = self._plain(node)
         if isinstance(node, bool):
             return [] if node else [node]
-        together = node.get("allOf", [])
+        together: list[Conditions] = node.get("allOf", [])
         return together if self._pairs.get(frozenset(map(id, together))) is node else [node]
 
     def _plain(self, node: Node) -> Node:

@@ -7,7 +7,7 @@ the schema and not with the orders of its properties.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from fimlsp.languages.custom.rules import Rules, Side
@@ -173,7 +173,7 @@ class SchemaRules:
             raise refused(path, f"has a number of more than {MOST_DIGITS} digits", "Leave it out.")
         found: list[Condition] = [("number", sort), *own, *(("bound", bound) for bound in bounds)]
         found += [self._multiple(one, path) for one in conditions.get("multipleOf", ())]
-        but = [("equal", one) for one in others]
+        but: list[Condition] = [("equal", one) for one in others]
         but += [self._multiple(one, path) for one in conditions.get("notMultipleOf", ())]
         return [(self._texts(path, *found, *([("decimal",)] if but else []), but=but),)]
 
@@ -280,7 +280,8 @@ class SchemaRules:
         patterns: dict[str, Node] = conditions.get("patternProperties", {})
         rest: Node = conditions.get("additionalProperties", True)
         listed, found, but = self._names(conditions, path)
-        names = dict.fromkeys((*properties, *conditions.get("required", ()), *(listed or ())))
+        required = conditions.get("required", ())
+        names: dict[str, Node] = dict.fromkeys((*properties, *required, *(listed or ())))
         literal: dict[Condition, str] = {("literal", name): name for name in names}
         keys = {name: self._texts(path, one, *found, but=but) for one, name in literal.items()}
         of_pattern: dict[Condition, Node] = {("pattern", one): node for one, node in patterns.items()}
@@ -363,7 +364,7 @@ class SchemaRules:
         return _NEVER if _is_among(None, conditions) else [("null",)]
 
 
-_OF_TYPE = {
+_OF_TYPE: Mapping[str, Callable[[SchemaRules, str, Conditions, str], list[Side]]] = {
     "string": SchemaRules.strings,
     "number": SchemaRules.numbers,
     "integer": SchemaRules.integers,
