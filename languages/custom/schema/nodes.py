@@ -1,7 +1,7 @@
 """The nodes of a JSON Schema, with references followed and the conditions of several schemas joined.
 
 A schema is read as draft 2020-12. Keywords such as `oneOf` and `not` are written as others (`joining.py`), as
-far as that is exact; a schema in which it is not is refused with its path.
+far as that is exact. A schema in which it is not is refused with its path.
 """
 
 from __future__ import annotations
