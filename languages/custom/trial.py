@@ -33,6 +33,8 @@ class Trial:
         other_lexer: the lexer that reads the whole text, if the one in force does not.
         lexeme: the text that the lexer takes there, with its terminal, if it might be an expected one.
         lost: terminals of the rules that the lexer never reads, as others take all their texts.
+        may_end: the text before it is whole.
+        is_blank: there is only white space from here on.
     """
 
     refusal: Refusal
@@ -40,13 +42,14 @@ class Trial:
     other_lexer: str | None = None
     lexeme: tuple[str, str] | None = None
     lost: tuple[str, ...] = ()
+    may_end: bool = False
+    is_blank: bool = False
 
     def __str__(self) -> str:
         _, line, column, _, expected = self.refusal
         found = repr(self.found) if self.found else "its end"
-        place = (
-            f"line {line}, column {column}: refused at {found}; expected {_listed(expected) or 'nothing'}."
-        )
+        named = " or ".join((*filter(None, [_listed(expected)]), *(["the end"] if self.may_end else [])))
+        place = f"line {line}, column {column}: refused at {found}; expected {named or 'nothing'}."
         return "".join((place, *self._reasons()))
 
     def _reasons(self) -> Iterator[str]:
@@ -55,6 +58,9 @@ class Trial:
         other = self.other_lexer
         if other is not None:
             yield f' The {other} lexer reads all of it: write // lexer = "{other}" into the grammar.'
+            return
+        if self.may_end and self.is_blank:
+            yield " Only white space follows: leave it out, or %ignore it in the grammar."
             return
         if self.lost:
             yield f" The lexer never reads {_listed(self.lost)}, as other terminals take all their texts."
@@ -108,6 +114,8 @@ def described(language: LarkLanguage, text: bytes, found: Refusal) -> Trial:
         _other_lexer(language, text),
         lexeme and (_shown(text[slice(*lexeme[:2])]), lexeme[2]),
         language.compiled.lost,
+        first_refusal(Engine(language), text[: found.offset]) is None,
+        not text[found.offset :].strip(),
     )
 
 

@@ -1,15 +1,18 @@
 """Numbers of JSON that are not beyond a bound, as expressions over their digits.
 
-They are written without an exponent: with one, no automaton could compare them.
+They are written without an exponent: with one, no automaton could compare them. Multiples are found by the
+remainder of the digits read so far.
 """
 
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
+from fimlsp.lexing.automata.leftmost_first import Bytes, Program, Split
 from fimlsp.lexing.automata.regex import EMPTY, Regex, choice, exactly, many, maybe, one_of, sequence, some
 
 _DIGIT = one_of(string.digits)
@@ -19,8 +22,12 @@ _NOTHING = choice()
 _NOT_ZERO = sequence(many("0"), one_of("123456789"), _ANY_DIGITS)
 _ANY_WHOLE = choice("0", sequence(one_of("123456789"), _ANY_DIGITS))
 _ANY = sequence(_ANY_WHOLE, _ANY_FRACTION)
+DECIMAL = sequence(maybe("-"), _ANY)
+"""All numbers without an exponent."""
 
 MOST_DIGITS = 100
+MOST_REMAINDERS = 2_000
+_ZERO = ord("0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +38,59 @@ class Bound:
     is_upper: bool
     is_strict: bool
 
-    @property
-    def is_short(self) -> bool:
-        """True if an automaton can compare with it."""
-        return sum(map(len, _digits(abs(self.value)))) <= MOST_DIGITS
+
+def is_short(value: Decimal) -> bool:
+    """True if an automaton can compare with *value*."""
+    return sum(map(len, _digits(abs(value)))) <= MOST_DIGITS
+
+
+def equal(value: Decimal) -> Regex:
+    """The spellings of *value* without an exponent."""
+    whole, fraction = _digits(abs(value))
+    sign: Regex = maybe("-") if value == 0 else sequence("-") if value < 0 else EMPTY
+    rest = sequence(".", fraction, many("0")) if fraction else maybe(".", some("0"))
+    return sequence(sign, whole, rest)
+
+
+def is_countable(step: Decimal) -> bool:
+    """True if an automaton can find the multiples of *step*."""
+    parts, places = _scaled(step)
+    return parts * (places + 1) <= MOST_REMAINDERS
+
+
+def multiples(program: Program, accept: int, step: Decimal) -> int:
+    """The first step in *program* of the numbers that are multiples of *step*, before the step *accept*.
+
+    A state is the remainder of the digits so far, of which those after the point are at most as many as those
+    of *step*. Later digits have to be zeros.
+    """
+    parts, places = _scaled(step)
+    zeros = program.choice(())
+    program.steps[zeros] = Split((accept, program.add(Bytes({_ZERO: zeros}))))
+    after = [program.add(Bytes({_ZERO: zeros} if remainder == 0 else {})) for remainder in range(parts)]
+    for place in range(places, 0, -1):
+        ends = [remainder * 10 ** (places - place) % parts == 0 for remainder in range(parts)]
+        here = [
+            program.choice((one, accept) if end else (one,)) for one, end in zip(after, ends, strict=True)
+        ]
+        after = [program.add(Bytes(_digit_steps(remainder, here))) for remainder in range(parts)]
+    before = [program.choice(()) for _ in range(parts)]
+    for remainder, one in enumerate(before):
+        more = program.add(Bytes({**_digit_steps(remainder, before), ord("."): after[remainder]}))
+        program.steps[one] = Split((more, accept) if remainder * 10**places % parts == 0 else (more,))
+    digits = _digit_steps(0, before)
+    return program.add(Bytes({ord("-"): program.add(Bytes(digits)), **digits}))
+
+
+def _digit_steps(remainder: int, following: Sequence[int]) -> dict[int, int]:
+    """One of *following* for each digit after *remainder*, by the remainder with it."""
+    return {_ZERO + digit: following[(10 * remainder + digit) % len(following)] for digit in range(10)}
+
+
+def _scaled(step: Decimal) -> tuple[int, int]:
+    """*step* as a whole number, and the number of digits after its point."""
+    places = max(0, -int(step.normalize().as_tuple().exponent))
+    return int(step.scaleb(places)), places
 
 
 @cache

@@ -1,127 +1,31 @@
 """The nodes of a JSON Schema, with references followed and the conditions of several schemas joined.
 
-A schema is read as draft 2020-12. A keyword that restricts and is not supported is refused with its path:
-without it, a grammar would accept too much. Keywords that no draft defines are remarks, as the specification
-says, unless they look like slips of the pen.
+A schema is read as draft 2020-12. Keywords such as `oneOf` and `not` are written as others (`joining.py`), as
+far as that is exact. A schema in which it is not is refused with its path.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
-from functools import cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote
 
-from fimlsp.quotient.grammar.cfg import GrammarError
+from fimlsp.languages.custom.schema.formats import FORMATS, fault_of
+from fimlsp.languages.custom.schema.forms import BASES, PLAIN, Node, check, refused, restricting
+from fimlsp.languages.custom.schema.joining import (
+    ALL_TYPES,
+    Conditions,
+    common_values,
+    escaped,
+    joined,
+    opposite,
+    simplified,
+    type_of,
+    types_of,
+)
 
-Node: TypeAlias = Any
-"""A schema as JSON: an object, true or false."""
-
-Conditions = dict[str, Any]
-"""The keywords of an object that restrict its instances, without references to other schemas."""
-
-TYPES = ("string", "number", "integer", "boolean", "null", "object", "array")
-ALL_TYPES = frozenset(TYPES) - {"integer"}
 MOST_NODES = 20_000
 _DEEPEST = 200
-_LONGEST_SHOWN = 100
-
-
-def refused(path: str, fault: str, remedy: str) -> GrammarError:
-    """The error for the schema at *path*; *fault* is a predicate."""
-    shown = path if len(path) <= _LONGEST_SHOWN else f"{path[:_LONGEST_SHOWN]}…"
-    return GrammarError(f"Cannot use the schema at {shown}: it {fault}. {remedy}")
-
-
-def key_of(value: object) -> str:
-    """A text that is equal for equal values of JSON."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(sorted(f"{json.dumps(one)}:{key_of(of)}" for one, of in value.items())) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(key_of, value)) + "]"
-    return json.dumps(value)
-
-
-def _common_types(one: str | list[str], other: str | list[str]) -> list[str]:
-    mine, yours = ({given} if isinstance(given, str) else {*given} for given in (one, other))
-    return [name for name in TYPES if _allows(mine, name) and _allows(yours, name)]
-
-
-def _allows(types: Iterable[str], name: str) -> bool:
-    return name in types or (name == "integer" and "number" in types)
-
-
-def _common_values(one: list[Node], other: list[Node]) -> list[Node]:
-    kept = {*map(key_of, other)}
-    return [value for value in one if key_of(value) in kept]
-
-
-def _without_doubles(one: list[str], other: list[str]) -> list[str]:
-    return [*dict.fromkeys([*one, *other])]
-
-
-def _together(one: str | list[str], other: str | list[str]) -> list[str]:
-    return [text for given in (one, other) for text in ([given] if isinstance(given, str) else given)]
-
-
-_JOINED: Mapping[str, Callable[[Node, Node], Node]] = {
-    **dict.fromkeys(("minItems", "minLength", "minimum", "exclusiveMinimum"), max),
-    **dict.fromkeys(("maxItems", "maxLength", "maximum", "exclusiveMaximum"), min),
-    **dict.fromkeys(("pattern", "format"), _together),
-    "type": _common_types,
-    "enum": _common_values,
-    "required": _without_doubles,
-}
-"""For each keyword the value that means the same as two values of it."""
-
-_KNOWN = frozenset(
-    (
-        *_JOINED,
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "items",
-        "prefixItems",
-        "const",
-        "anyOf",
-        "oneOf",
-    )
-)
-_REFERRING = ("$ref", "allOf")
-_OTHERS = frozenset(
-    (
-        *("not", "if", "then", "else", "contains", "minContains", "maxContains", "uniqueItems", "multipleOf"),
-        *("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependentSchemas"),
-        *("unevaluatedItems", "unevaluatedProperties", "$dynamicRef"),
-        *("dependencies", "$recursiveRef", "extends", "disallow", "divisibleBy"),
-    )
-)
-"""Keywords that restrict and are not supported; those of the last line are of earlier drafts."""
-
-_CONDITIONS = _KNOWN.union(_REFERRING, _OTHERS)
-_BASES = ("$id", "id")
-"""Keywords that change the meaning of references within their schema."""
-
-_REMARKS = frozenset(
-    (
-        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-        *(
-            "contentMediaType",
-            "contentEncoding",
-            "contentSchema",
-            "definitions",
-            "discriminator",
-            "additionalItems",
-        ),
-    )
-)
-"""Keywords of the specification that restrict nothing by themselves in this draft."""
-
-_ALIKE = 0.85
 
 
 class Nodes:
@@ -130,12 +34,14 @@ class Nodes:
     def __init__(self, root: Node, check: Callable[[int], None]) -> None:
         self.root: Node = root
         if isinstance(root, dict):
-            self.root = {name: of for name, of in root.items() if name not in _BASES}
+            self.root = {name: of for name, of in root.items() if name not in BASES}
         self._limit = check
         self._paths: dict[int, str] = {}
-        self._made: list[Conditions] = []
+        self._made: list[Node] = []
         self._conditions: dict[int, Conditions | bool] = {}
         self._pairs: dict[frozenset[int], Conditions] = {}
+        self._opposites: dict[int, Node] = {}
+        self._exclusive: dict[int, list[Node]] = {}
         self._types: dict[int, frozenset[str]] = {}
         self._apart: dict[tuple[int, int], bool] = {}
         self._walk()
@@ -151,7 +57,7 @@ class Nodes:
             inner = (
                 node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
             )
-            waiting += [(of, f"{path}/{_escaped(str(name))}", depth + 1) for name, of in inner]
+            waiting += [(of, f"{path}/{escaped(str(name))}", depth + 1) for name, of in inner]
 
     def path(self, node: Node) -> str:
         """The path of *node* in the schema."""
@@ -177,11 +83,11 @@ class Nodes:
 
     def plain_target(self, node: Node) -> Node | None:
         """The node whose instances are those of *node*, if that only refers to one."""
-        restricting = _restricting(node) if isinstance(node, dict) else []
-        if restricting == ["$ref"]:
-            self._check(node)
+        found = restricting(node) if isinstance(node, dict) else []
+        if found == ["$ref"]:
+            check(node, self.path(node))
             return self.target(node)
-        if restricting == ["allOf"] and isinstance(node["allOf"], list) and len(node["allOf"]) == 1:
+        if found == ["allOf"] and isinstance(node["allOf"], list) and len(node["allOf"]) == 1:
             return node["allOf"][0]
         return None
 
@@ -199,106 +105,173 @@ class Nodes:
     def _joined_parts(self, node: Node, within: frozenset[int]) -> Conditions | bool:
         if isinstance(node, bool):
             return node
+        if id(node) in self._conditions:
+            return self._conditions[id(node)]
         path = self.path(node)
         if id(node) in within:
             raise refused(path, "refers to itself without a value in between", "Change it.")
-        self._check(node)
+        check(node, path)
         inside = within | {id(node)}
-        own: Conditions = {name: of for name, of in node.items() if name in _KNOWN and name != "const"}
-        if "const" in node:
-            own["enum"] = _common_values([node["const"]], node.get("enum", [node["const"]]))
-        parts = [self.target(node)] if "$ref" in node else []
-        parts += node.get("allOf", [])
-        joined: Conditions | bool = own
-        for part in parts:
-            other = self._joined_parts(part, inside)
-            joined = self.joined(joined, other, path) if isinstance(joined, dict) else joined and other
-        return self._kept(joined, path) if isinstance(joined, dict) else joined
+        result = simplified(self._own(node, path))
+        for part in [*([self.target(node)] if "$ref" in node else []), *node.get("allOf", [])]:
+            result = joined(result, self._joined_parts(part, inside), path, self.together)
+        if "not" in node:
+            opposed = self._opposed(self._joined_parts(node["not"], inside), path, inside)
+            result = joined(result, opposed, path, self.together)
+        return self.kept(result, path) if isinstance(result, dict) else result
 
-    def _check(self, node: Conditions) -> None:
-        path = self.path(node)
-        for name, of in node.items():
-            if name in _KNOWN or name in _REFERRING:
-                _check_form(name, of, path)
-            elif name in _OTHERS and (name, of) != ("uniqueItems", False):
-                raise refused(path, f"has {name}, which is not supported", "Leave it out.")
-            elif name in _BASES and '"$ref"' in json.dumps(node):
-                fault = f"has {name}, which changes the references in it"
-                raise refused(path, fault, "Refer to paths from the root, and leave it out.")
-            elif name[:1].isalpha() and (meant := _meant(name)):
-                fault = f"has {name}, which is no keyword and looks like {meant}"
-                raise refused(path, fault, "Correct it, or write x- before it.")
+    def _own(self, node: Conditions, path: str) -> Conditions:
+        """The conditions of *node* itself, without references and `not`."""
+        own: Conditions = {name: of for name, of in node.items() if name in PLAIN}
+        for name in ("pattern", "multipleOf", "propertyNames", "oneOf"):
+            if name in node:
+                own[name] = [node[name]]
+        if "format" in node and (node["format"] in FORMATS or fault_of(node["format"])):
+            own["format"] = [node["format"]]
+        if "const" in node:
+            own["enum"] = common_values([node["const"]], node.get("enum", [node["const"]]))
+        if "contains" in node and (least := node.get("minContains", 1)):
+            if least > 1:
+                raise refused(path, "has minContains above 1, which is not supported", "Leave it out.")
+            own["contains"] = [(0, node["contains"])]
+        if "dependencies" in node:
+            own["dependencies"] = True
+        alternatives = [*([node["anyOf"]] if "anyOf" in node else []), *self._implied(node, path)]
+        if alternatives:
+            own["alternatives"] = alternatives
+        return own
+
+    def _implied(self, node: Conditions, path: str) -> Iterator[list[Node]]:
+        """Lists of nodes of which one holds, for `if` and for what a property requires."""
+        if "if" in node:
+            condition = node["if"]
+            if "then" in node:
+                yield [self.opposite(condition), node["then"]]
+            if "else" in node:
+                yield [condition, node["else"]]
+        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+            for name, of in node.get(keyword, {}).items():
+                absent = self.kept({"properties": {name: False}}, path)
+                yield [absent, self.kept({"required": of}, path) if isinstance(of, list) else of]
+
+    def _opposed(self, conditions: Conditions | bool, path: str, within: frozenset[int]) -> Conditions | bool:
+        """The conditions that hold exactly if *conditions* do not."""
+        if isinstance(conditions, bool):
+            return not conditions
+        parts: list[Node] = []
+        for part in opposite(conditions, path, self.opposite):
+            if "allOf" in part:
+                parts.append(self._registered(part, path))
+            elif isinstance(simple := simplified(part), dict):
+                parts.append(self.kept(simple, path))
+        if len(parts) == 1:
+            return self._joined_parts(parts[0], within)
+        return {"alternatives": [parts]} if parts else False
+
+    def opposite(self, node: Node) -> Node:
+        """A node whose instances are the values that are none of *node*."""
+        if isinstance(node, bool):
+            return not node
+        node = self._plain(node)
+        if isinstance(node, bool):
+            return not node
+        if id(node) not in self._opposites:
+            other = self._registered({"not": node}, self.path(node))
+            self._opposites[id(node)], self._opposites[id(other)] = other, node
+        return self._opposites[id(node)]
 
     def joined(self, one: Conditions | bool, other: Conditions | bool, path: str) -> Conditions | bool:
         """The conditions that hold if both do."""
-        if isinstance(one, bool):
-            return other if one else False
-        if isinstance(other, bool):
-            return one if other else False
-        result = dict(one)
-        for name, of in other.items():
-            result[name] = self._both(name, result[name], of, path) if name in result else of
-        for mine, yours in ((one, other), (other, one)):
-            beyond = _names(yours) - _names(mine)
-            if beyond and mine.get("additionalProperties", True) is not True:
-                fault = f"joins additionalProperties with {min(beyond)} of another schema"
-                raise refused(path, fault, "Write one schema.")
-            if "items" in mine and "prefixItems" in yours and "prefixItems" not in mine:
-                raise refused(path, "joins items with prefixItems of another schema", "Write one schema.")
-        return self._kept(result, path)
+        self._limit(0)
+        return joined(one, other, path, self.together)
 
-    def _kept(self, made: Conditions, path: str) -> Conditions:
+    def kept(self, made: Conditions, path: str) -> Conditions:
+        """The conditions *made* as a node at *path*."""
+        self._conditions[id(made)] = made
+        return self._registered(made, path)
+
+    def _registered(self, made: Conditions, path: str) -> Conditions:
         """*made*, which stays as long as this does, as the node at *path*."""
         self._limit(0)
         if len(self._made) > MOST_NODES:
-            raise refused(path, "joins too many schemas", "Use fewer allOf.")
+            raise refused(path, "joins too many schemas", "Use fewer allOf, oneOf and not.")
         self._made.append(made)
         self._paths[id(made)] = path
         return made
 
-    def _both(self, name: str, one: Node, other: Node, path: str) -> Node:
-        """The value of the keyword *name* if it has two."""
-        if key_of(one) == key_of(other):
-            return one
-        if name in _JOINED:
-            return _JOINED[name](one, other)
-        if name in ("properties", "patternProperties"):
-            return self._properties(name, one, other, path)
-        raise refused(path, f"joins two schemas that both have {name}", "Write them in one schema.")
-
-    def _properties(self, keyword: str, one: Conditions, other: Conditions, path: str) -> Conditions:
-        result = dict(one)
-        for name, node in other.items():
-            both = [result.get(name, True), node]
-            result[name] = self.together(both, f"{path}/{keyword}/{_escaped(name)}")
-        return result
-
     def together(self, nodes: Iterable[Node], path: str) -> Node:
         """A node whose instances are those of all *nodes*, as the one at *path*."""
-        result: Node = True
+        parts: dict[int, Node] = {}
         for node in nodes:
-            if isinstance(result, bool) or isinstance(node, bool):
-                result = node if result is True else result if node is True else False
-            else:
-                result = self._pair(result, node, path)
-        return result
-
-    def _pair(self, one: Conditions, other: Conditions, path: str) -> Conditions:
-        """A node for both. The same parts have the same one, so schemas that refer to themselves end."""
-        parts = {id(part): part for node in (one, other) for part in self._parts(node)}
+            if node is False:
+                return False
+            if node is not True:
+                parts.update((id(part), part) for part in self._parts(node))
+        if id(False) in parts or any(
+            id(self._opposites.get(key)) in parts for key in parts if key in self._opposites
+        ):
+            return False
+        if len(parts) < 2:
+            return next(iter(parts.values()), True)
         key = frozenset(parts)
         if key not in self._pairs:
-            self._pairs[key] = self._kept({"allOf": [*parts.values()]}, path)
+            self._pairs[key] = self._registered({"allOf": [*parts.values()]}, path)
         return self._pairs[key]
 
     def _parts(self, node: Conditions) -> list[Conditions]:
-        """The nodes of the schema itself that *node* joins, or the one that it refers to."""
-        seen: set[int] = set()
-        while isinstance(target := self.plain_target(node), dict) and id(target) not in seen:
-            seen.add(id(target))
-            node = target
-        together = node.get("allOf", [])
+        """The nodes of the schema itself that *node* joins, or the one that it refers to.
+
+        The same parts have the same node, so schemas that refer to themselves end.
+        """
+        node = self._plain(node)
+        if isinstance(node, bool):
+            return [] if node else [node]
+        together: list[Conditions] = node.get("allOf", [])
         return together if self._pairs.get(frozenset(map(id, together))) is node else [node]
+
+    def _plain(self, node: Node) -> Node:
+        """The node that *node* only refers to, or itself."""
+        seen: set[int] = set()
+        while (target := self.plain_target(node)) is not None and id(node) not in seen:
+            seen.add(id(node))
+            node = target
+        return node
+
+    def ways(self, conditions: Conditions, path: str) -> list[Conditions] | None:
+        """Conditions of which one holds exactly if *conditions* do; None if there are no alternatives.
+
+        Of several lists of alternatives the shortest is taken, once those are left out that contradict the
+        rest. The others are alternatives of each.
+        """
+        rest = {name: of for name, of in conditions.items() if name not in ("alternatives", "oneOf")}
+        lists = [*conditions.get("alternatives", ())]
+        lists += [self._apart_from_others(nodes, path) for nodes in conditions.get("oneOf", ())]
+        if not lists:
+            return None
+        found: list[tuple[list[Conditions], list[Node]]] = []
+        for nodes in lists:
+            joint = [self.joined(self.conditions(node), rest, path) for node in nodes]
+            if rest not in joint:
+                found.append(([one for one in joint if isinstance(one, dict)], nodes))
+        if not found:
+            return [self.kept(rest, path)]
+        best, chosen = min(found, key=lambda one: len(one[0]))
+        others = [nodes for _, nodes in found if nodes is not chosen]
+        more = {"alternatives": others} if others else {}
+        ways = (self.joined(one, more, path) for one in best)
+        return [self.kept(one, path) for one in ways if isinstance(one, dict)]
+
+    def _apart_from_others(self, nodes: list[Node], path: str) -> list[Node]:
+        """The *nodes* of a `oneOf`, each without the instances of others."""
+        if id(nodes) not in self._exclusive:
+            self._exclusive[id(nodes)] = [self._alone(place, nodes, path) for place in range(len(nodes))]
+        return self._exclusive[id(nodes)]
+
+    def _alone(self, place: int, nodes: list[Node], path: str) -> Node:
+        """The node at *place* of *nodes*, without the instances of the others."""
+        others = (one for at, one in enumerate(nodes) if at != place)
+        near = [one for one in others if not self.are_apart(nodes[place], one)]
+        return self.together([nodes[place], *map(self.opposite, near)], path)
 
     def types(self, node: Node) -> frozenset[str]:
         """The types of the instances of *node*, possibly more; integers count as numbers."""
@@ -306,9 +279,9 @@ class Nodes:
         if key not in self._types:
             conditions = self.conditions(node)
             own = _own_types(conditions)
-            for name in ("anyOf", "oneOf"):
-                if isinstance(conditions, dict) and name in conditions:
-                    own &= frozenset().union(*(_own_types(self.conditions(one)) for one in conditions[name]))
+            if isinstance(conditions, dict):
+                for nodes in (*conditions.get("alternatives", ()), *conditions.get("oneOf", ())):
+                    own &= frozenset().union(*(_own_types(self.conditions(one)) for one in nodes))
             self._types[key] = own
         return self._types[key]
 
@@ -329,7 +302,7 @@ class Nodes:
         if isinstance(mine, bool) or isinstance(yours, bool):
             return False
         if "enum" in mine and "enum" in yours:
-            return not _common_values(mine["enum"], yours["enum"])
+            return not common_values(mine["enum"], yours["enum"])
         if common != {"object"}:
             return False
         return self._objects_differ(mine, yours) or self._objects_differ(yours, mine)
@@ -347,103 +320,9 @@ class Nodes:
         return False
 
 
-def types_of(conditions: Conditions) -> frozenset[str]:
-    """The types that the keyword `type` allows; a number may be an integer."""
-    given = conditions.get("type")
-    types = ALL_TYPES if given is None else frozenset([given] if isinstance(given, str) else given)
-    return types - {"integer"} if "number" in types else types
-
-
-_OF_CLASS: dict[type, str] = {
-    str: "string",
-    bool: "boolean",
-    type(None): "null",
-    dict: "object",
-    list: "array",
-    int: "number",
-    float: "number",
-}
-
-
-def type_of(value: object) -> str:
-    """The type of *value*; whole numbers count as numbers."""
-    return _OF_CLASS[type(value)]
-
-
 def _own_types(conditions: Conditions | bool) -> frozenset[str]:
     if isinstance(conditions, bool):
         return ALL_TYPES if conditions else frozenset()
     if "enum" in conditions:
         return frozenset(map(type_of, conditions["enum"]))
     return frozenset("number" if name == "integer" else name for name in types_of(conditions))
-
-
-def _restricting(node: Conditions) -> list[str]:
-    """The keywords of *node* that are no remarks."""
-    return [name for name in node if name in _CONDITIONS]
-
-
-@cache
-def _meant(name: str) -> str | None:
-    """The keyword that *name* looks like, if it restricts and *name* is none."""
-    if name in _CONDITIONS or name in _REMARKS:
-        return None
-    alike = get_close_matches(name, _CONDITIONS, 1, _ALIKE)
-    return alike[0] if alike else None
-
-
-def _names(conditions: Conditions) -> set[str]:
-    """The properties that *conditions* name, and the patterns of others."""
-    return {*conditions.get("properties", {}), *conditions.get("patternProperties", {})}
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float)
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _is_type(value: object) -> bool:
-    named = [value] if isinstance(value, str) else value
-    return isinstance(named, list) and bool(named) and all(one in TYPES for one in named)
-
-
-def _is_schema(value: object) -> bool:
-    return isinstance(value, dict | bool)
-
-
-def _are_schemas(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_schema, value))
-
-
-def _is_object_of_schemas(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_schema, value.values()))
-
-
-_FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), (_is_count, "a number from 0 on")),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), (_is_number, "a number")),
-    **dict.fromkeys(("pattern", "format", "$ref"), (lambda value: isinstance(value, str), "a text")),
-    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), (_are_schemas, "a list of schemas")),
-    **dict.fromkeys(("items", "additionalProperties"), (_is_schema, "a schema")),
-    **dict.fromkeys(("properties", "patternProperties"), (_is_object_of_schemas, "an object of schemas")),
-    "required": (_are_texts, "a list of texts"),
-    "type": (_is_type, f"one of {', '.join(TYPES)}, or a list of them"),
-    "enum": (lambda value: isinstance(value, list), "a list"),
-}
-
-
-def _check_form(name: str, value: object, path: str) -> None:
-    right, form = _FORMS.get(name, (lambda _: True, ""))
-    if not right(value):
-        raise refused(path, f"has a {name} that is not {form}", "Change it.")

@@ -7,19 +7,26 @@ the schema and not with the orders of its properties.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from fimlsp.languages.custom.rules import Rules, Side
-from fimlsp.languages.custom.schema.bounds import MOST_DIGITS, Bound
-from fimlsp.languages.custom.schema.formats import FORMATS, fault_of
-from fimlsp.languages.custom.schema.nodes import Conditions, Node, Nodes, refused, type_of, types_of
+from fimlsp.languages.custom.schema.bounds import MOST_DIGITS, MOST_REMAINDERS, Bound, is_countable, is_short
+from fimlsp.languages.custom.schema.formats import fault_of
+from fimlsp.languages.custom.schema.forms import Node, refused
+from fimlsp.languages.custom.schema.joining import Conditions, structure, types_of
+from fimlsp.languages.custom.schema.nodes import Nodes
 from fimlsp.languages.custom.schema.texts import ANY, MOST_LENGTH, USUAL, Condition, SchemaTexts
 
 MOST_ITEMS = 1_000
 """Values that `minItems` and `maxItems` may count. Longer arrays are no texts of a number of values."""
 
+_MOST_COUNTED = 50_000
+_MOST_SOUGHT = 3
 _NEVER: list[Side] = []
+_COMMA = (",",)
+Other = tuple[str, Node]
+"""The symbol of names, and the node of their values."""
 
 
 class SchemaRules:
@@ -65,9 +72,9 @@ class SchemaRules:
         if isinstance(conditions, bool):
             return [(self._symbol(conditions),)]
         path = self._nodes.path(node)
-        for name in ("anyOf", "oneOf"):
-            if name in conditions:
-                return self._branches(name, conditions, path)
+        ways = self._nodes.ways(conditions, path)
+        if ways is not None:
+            return [(self._symbol(one),) for one in ways]
         if "enum" in conditions:
             return self._listed(symbol, conditions, path)
         return [
@@ -76,34 +83,23 @@ class SchemaRules:
             for side in _OF_TYPE[name](self, symbol, conditions, path)
         ]
 
-    def _branches(self, name: str, conditions: Conditions, path: str) -> list[Side]:
-        """One of the schemas that `anyOf` or `oneOf` lists, with the other *conditions*."""
-        branches: list[Node] = conditions[name]
-        rest = {keyword: of for keyword, of in conditions.items() if keyword != name}
-        if name == "oneOf":
-            for place, one in enumerate(branches):
-                for other in range(place):
-                    if not self._nodes.are_apart(branches[other], one):
-                        raise refused(
-                            path,
-                            f"has oneOf, and a value may be an instance of both {other} and {place}",
-                            "Use anyOf, or give both a property with a const.",
-                        )
-        if rest:
-            branches = [self._nodes.joined(self._nodes.conditions(one), rest, path) for one in branches]
-        return [(self._symbol(one),) for one in branches]
-
     def _listed(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
-        others = sorted(conditions.keys() - {"enum", "type"})
-        if others:
-            raise refused(
-                path,
-                f"has {others[0]} beside enum or const",
-                "Leave it out, and the values that it excludes.",
-            )
-        types = types_of(conditions)
-        values = (value for value in conditions["enum"] if _is_of(value, types))
-        return [self._value(f"{symbol}.{number}", value, path) for number, value in enumerate(values)]
+        """The values that the *conditions* list, if they meet the others."""
+        rest = {name: of for name, of in conditions.items() if name != "enum"}
+        sides: list[Side] = []
+        for number, value in enumerate(conditions["enum"]):
+            if not rest or value is None or isinstance(value, bool):
+                sides.append(self._value(f"{symbol}.{number}", value, path))
+            elif isinstance(value, str):
+                sides += self.strings(symbol, rest, path, ("literal", value))
+            elif isinstance(value, int | float):
+                for one in _spellings(value):
+                    sides += self._bounded("number", rest, path, ("written", one))
+            else:
+                node = self._nodes.joined(structure(value), rest, path)
+                kept = self._nodes.kept(node, path) if isinstance(node, dict) else node
+                sides.append((self._symbol(kept),))
+        return sides
 
     def _value(self, symbol: str, value: Node, path: str) -> Side:
         """The symbols of the one *value*."""
@@ -112,8 +108,7 @@ class SchemaRules:
         if isinstance(value, str):
             return (self._texts(path, ("literal", value)),)
         if isinstance(value, int | float):
-            spellings = {json.dumps(value), *([str(int(value))] if int(value) == value else [])}
-            sides = [(self._texts(path, ("written", one)),) for one in sorted(spellings)]
+            sides = [(self._texts(path, ("written", one)),) for one in _spellings(value)]
             return (self._rule(f"{symbol}.number", sides),)
         if isinstance(value, list):
             parts: list[Side] = [
@@ -132,24 +127,30 @@ class SchemaRules:
     def _texts(self, path: str, *conditions: Condition, but: Iterable[Condition] = ()) -> str:
         return self.texts.symbol(frozenset(conditions), path, but=frozenset(but))
 
-    def strings(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
-        """The strings with the length, the pattern and the format of *conditions*."""
+    def strings(self, symbol: str, conditions: Conditions, path: str, *own: Condition) -> list[Side]:
+        """The strings with the length, the patterns and the formats of *conditions*, and with *own* ones."""
         del symbol
-        found: list[Condition] = [("pattern", pattern) for pattern in _several(conditions, "pattern")]
-        for name in _several(conditions, "format"):
+        found, but = self._of_string(conditions, path)
+        if but:
+            return [(self._texts(path, USUAL, *own, *found, but=but),)]
+        return [(self._texts(path, *([*own, *found] or [ANY])),)]
+
+    def _of_string(self, conditions: Conditions, path: str) -> tuple[list[Condition], list[Condition]]:
+        """The conditions that a string meets, and those of which it meets none."""
+        found: list[Condition] = [("pattern", one) for one in conditions.get("pattern", ())]
+        for name in conditions.get("format", ()):
             if fault := fault_of(name):
                 raise refused(path, fault, "Use a pattern in its place.")
-            if name in FORMATS:
-                found.append(("format", name))
+            found.append(("format", name))
         least, most = conditions.get("minLength", 0), conditions.get("maxLength")
         if least > MOST_LENGTH:
             raise refused(path, f"counts more than {MOST_LENGTH} characters", "Leave out this length.")
-        if most is not None and most < least:
-            return _NEVER
         most = None if most is None else min(most, MOST_LENGTH)
         if least or most is not None:
             found.append(("length", least, most))
-        return [(self._texts(path, *(found or [ANY])),)]
+        but: list[Condition] = [("pattern", one) for one in conditions.get("notPattern", ())]
+        but += [("literal", one) for one in conditions.get("different", ()) if isinstance(one, str)]
+        return found, but
 
     def numbers(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
         """The numbers within the bounds of *conditions*."""
@@ -161,96 +162,209 @@ class SchemaRules:
         del symbol
         return self._bounded("integer", conditions, path)
 
-    def _bounded(self, sort: str, conditions: Conditions, path: str) -> list[Side]:
+    def _bounded(self, sort: str, conditions: Conditions, path: str, *own: Condition) -> list[Side]:
         bounds = [
-            Bound(Decimal(repr(conditions[name])), name.endswith("aximum"), name.startswith("exclusive"))
+            Bound(_decimal(conditions[name]), name.endswith("aximum"), name.startswith("exclusive"))
             for name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
             if name in conditions
         ]
-        if not all(bound.is_short for bound in bounds):
-            raise refused(path, f"has a bound of more than {MOST_DIGITS} digits", "Leave it out.")
-        return [(self._texts(path, ("number", sort), *(("bound", bound) for bound in bounds)),)]
+        others = [_decimal(one) for one in conditions.get("different", ()) if _is_number(one)]
+        if not all(map(is_short, (*(bound.value for bound in bounds), *others))):
+            raise refused(path, f"has a number of more than {MOST_DIGITS} digits", "Leave it out.")
+        found: list[Condition] = [("number", sort), *own, *(("bound", bound) for bound in bounds)]
+        found += [self._multiple(one, path) for one in conditions.get("multipleOf", ())]
+        but: list[Condition] = [("equal", one) for one in others]
+        but += [self._multiple(one, path) for one in conditions.get("notMultipleOf", ())]
+        return [(self._texts(path, *found, *([("decimal",)] if but else []), but=but),)]
+
+    def _multiple(self, step: float, path: str) -> Condition:
+        exact = _decimal(step)
+        if not is_countable(exact):
+            remedy = f"Use one of at most {MOST_REMAINDERS} parts or digits, or leave it out."
+            raise refused(path, f"has a multipleOf of {step}", remedy)
+        return ("multiple", exact)
 
     def objects(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
-        """The objects with the properties of *conditions* in their order, and others after them."""
-        required: list[str] = conditions.get("required", [])
-        named, others = self._members(conditions, path)
-        other = self._rule(f"{symbol}.other", [(key, ":", self._symbol(node)) for key, node in others])
-        more = self._rule(f"{symbol}.others", [(), (f"{symbol}.others", ",", other)])
-        first: list[Side] = [(), (other, more)]
-        rest: list[Side] = [(more,)]
-        for number, (name, node) in reversed([*enumerate(named.items())]):
-            own = (self._texts(path, ("literal", name)), ":", self._symbol(node))
-            after = self._rule(f"{symbol}.after.{number}", rest)
-            without = self._rule(f"{symbol}.from.{number}", first)
-            rest = [(",", *own, after)]
-            first = [(*own, after)]
-            if name not in required:
-                rest.append((after,))
-                first.append((without,))
-        return [("{", self._rule(f"{symbol}.inside", first), "}")]
+        """The objects with the properties of *conditions* in their order, and others after them.
 
-    def _members(self, conditions: Conditions, path: str) -> tuple[dict[str, Node], list[tuple[str, Node]]]:
-        """The nodes of the named properties; and of all others, each with the symbol of its names."""
+        There is a rule for each property and each number of properties before it, as far as numbers matter.
+        """
+        if "some" in conditions:
+            return [(self._symbol(node),) for node in self._with_some(conditions, path)]
+        keys, named, others = self._members(conditions, path)
+        least, most = self._counts(conditions, named, others, path)
+        top = max(least, 1) if most is None else most
+        required = conditions.get("required", ())
+        for count in range(min(len(named), top) + 1):
+            sides = self._others(f"{symbol}.others", others, conditions, count, most)
+            is_enough = count >= least and "last" not in conditions
+            self._rule(f"{symbol}.member.{len(named)}.{count}", [*([()] if is_enough else []), *sides])
+        for place, (name, node) in enumerate(named.items()):
+            own = (keys[name], ":", self._symbol(node))
+            for count in range(min(place, top) + 1):
+                more = (*_COMMA[:count], *own, f"{symbol}.member.{place + 1}.{min(count + 1, top)}")
+                without = (f"{symbol}.member.{place + 1}.{count}",)
+                is_full = most is not None and count >= most
+                sides = [*([] if is_full else [more]), *([] if name in required else [without])]
+                self._rule(f"{symbol}.member.{place}.{count}", sides)
+        return [("{", f"{symbol}.member.0.0", "}")]
+
+    def _counts(
+        self, conditions: Conditions, named: dict[str, Node], others: list[Other], path: str
+    ) -> tuple[int, int | None]:
+        """The least and the most properties of an object. The most is None if it is without effect."""
+        least, most = conditions.get("minProperties", 0), conditions.get("maxProperties")
+        possible = sum(node is not False for node in named.values()) + bool(others)
+        if others and least > possible:
+            fault = f"has minProperties {least}, but of properties that it does not name only one counts"
+            raise refused(path, fault, f"Use at most {possible}, or name more.")
+        if not others:
+            least = min(least, possible + 1)
+            most = None if most is None or most >= possible else most
+        most = None if most is None else min(most, MOST_ITEMS)
+        if len(named) * max(least, most or 1) > _MOST_COUNTED:
+            raise refused(path, "counts too many properties", "Use a lower number.")
+        return least, most
+
+    def _others(
+        self, symbol: str, others: list[Other], conditions: Conditions, count: int, most: int | None
+    ) -> list[Side]:
+        """Some properties that are not named, after *count* that are. One name may occur twice."""
+        room = None if most is None else most - count
+        if not others or room == 0 or count + 1 < conditions.get("minProperties", 0):
+            return []
+        other = self._rule(symbol, [(key, ":", self._symbol(node)) for key, node in others])
+        last = other
+        if "last" in conditions:
+            nodes = ((key, self._nodes.together((node, conditions["last"]), "#")) for key, node in others)
+            last = self._rule(f"{symbol}.last", [(key, ":", self._symbol(node)) for key, node in nodes])
+        if room is None:
+            before = self._rule(f"{symbol}.before", [(), (f"{symbol}.before", other, ",")])
+            return [(*_COMMA[:count], before, last)]
+        for number in range(1, room + 1):
+            more = [(other, ",", f"{symbol}.{number - 1}")] if number > 1 else []
+            self._rule(f"{symbol}.{number}", [(last,), *more])
+        return [(*_COMMA[:count], f"{symbol}.{room}")]
+
+    def _with_some(self, conditions: Conditions, path: str) -> Iterator[Node]:
+        """Nodes for objects of which some property, with none of some names, is an instance of a node.
+
+        It is one that the schema names, or the last of all: of properties with one name only the last counts.
+        """
+        (names, node), *others = conditions["some"]
+        rest = {name: of for name, of in conditions.items() if name != "some"}
+        rest |= {"type": ["object"], **({"some": others} if others else {})}
+        additional = rest.get("additionalProperties", True)
+        if "patternProperties" in rest:
+            fault = "joins patternProperties with the opposite of additionalProperties"
+            raise refused(path, fault, "Use anyOf in place of oneOf and not.")
+        named = (*(one for given, _ in conditions["some"] for one in given), *rest.get("required", ()))
+        properties = {**rest.get("properties", {}), **dict.fromkeys(named, additional)}
+        rest["properties"] = properties | rest.get("properties", {})
+        for name in (one for one in properties if one not in names):
+            one = {"type": ["object"], "required": [name], "properties": {name: node}}
+            if isinstance(way := self._nodes.joined(rest, one, path), dict):
+                yield self._nodes.kept(way, path)
+        if additional is not False:
+            last = self._nodes.together((rest.get("last", True), node), path)
+            if last is not node and last is not rest.get("last"):
+                fault = "has two opposites of additionalProperties that hold for one object"
+                raise refused(path, fault, "Use anyOf in place of oneOf and not.")
+            yield self._nodes.kept({**rest, "last": last}, path)
+
+    def _members(
+        self, conditions: Conditions, path: str
+    ) -> tuple[dict[str, str], dict[str, Node], list[Other]]:
+        """The symbols of the names that a schema has, and their nodes; and of all others, both."""
         properties: dict[str, Node] = conditions.get("properties", {})
         patterns: dict[str, Node] = conditions.get("patternProperties", {})
         rest: Node = conditions.get("additionalProperties", True)
-        keys: dict[Condition, str] = {
-            ("literal", name): name for name in (*properties, *conditions.get("required", []))
-        }
+        listed, found, but = self._names(conditions, path)
+        required = conditions.get("required", ())
+        names: dict[str, Node] = dict.fromkeys((*properties, *required, *(listed or ())))
+        literal: dict[Condition, str] = {("literal", name): name for name in names}
+        keys = {name: self._texts(path, one, *found, but=but) for one, name in literal.items()}
         of_pattern: dict[Condition, Node] = {("pattern", one): node for one, node in patterns.items()}
-        if not patterns:
-            key = self._texts(path, *([USUAL] if keys else [ANY]), but=keys)
-            return {name: properties.get(name, rest) for name in keys.values()}, [(key, rest)]
-        named: dict[str, Node] = dict.fromkeys(keys.values())
-        others: list[tuple[str, Node]] = []
-        for met in sorted(self.texts.combinations((*keys, *of_pattern), path), key=sorted):
-            place = f"{path}/patternProperties"
+        others: list[Other] = []
+        if patterns:
+            kinds = sorted(self.texts.combinations((*literal, *of_pattern), path), key=sorted)
+        else:
+            kinds = [frozenset(), *(frozenset([one]) for one in literal)]
+        for met in kinds:
             nodes = [node for one, node in of_pattern.items() if one in met]
-            names = [keys[one] for one in met if one in keys]
-            nodes += [properties[name] for name in names if name in properties]
-            node = self._nodes.together(nodes, place) if nodes else rest
-            if names:
-                named[names[0]] = node
-            else:
-                key = self._texts(path, USUAL, *met, but={*keys, *of_pattern} - met)
-                others.append((key, node))
-        return named, others
+            own = [literal[one] for one in met if one in literal]
+            nodes += [properties[name] for name in own if name in properties]
+            node = self._nodes.together(nodes, f"{path}/patternProperties") if nodes else rest
+            if own:
+                names[own[0]] = node if listed is None or own[0] in listed else False
+            elif node is not False and listed is None:
+                excluded = {*literal, *of_pattern, *but} - met
+                usual = [USUAL] if excluded or met or found else [ANY]
+                others.append((self._texts(path, *usual, *met, *found, but=excluded), node))
+        return keys, names, others
+
+    def _names(
+        self, conditions: Conditions, path: str
+    ) -> tuple[list[str] | None, list[Condition], list[Condition]]:
+        """The names of properties if they are listed; conditions that all meet, and that none does."""
+        nodes = conditions.get("propertyNames", ())
+        of_name = self._nodes.conditions(self._nodes.together(nodes, f"{path}/propertyNames"))
+        if isinstance(of_name, bool):
+            return None if of_name else [], [], []
+        if "alternatives" in of_name or "oneOf" in of_name:
+            raise refused(path, "has propertyNames with alternatives", "Use patternProperties.")
+        listed = [one for one in of_name["enum"] if isinstance(one, str)] if "enum" in of_name else None
+        is_text = "string" in types_of(of_name)
+        return listed if is_text else [], *self._of_string(of_name, path)
 
     def arrays(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
-        """The arrays with the number and the kinds of values of *conditions*."""
+        """The arrays with the number and the kinds of values of *conditions*.
+
+        There is a rule for each place and each set of the values for `contains` that came before it.
+        """
         front: list[Node] = conditions.get("prefixItems", [])
         item: Node = conditions.get("items", True)
+        sought: list[tuple[int, Node]] = conditions.get("contains", [])
         least, most = conditions.get("minItems", 0), conditions.get("maxItems")
+        if len(sought) > _MOST_SOUGHT:
+            raise refused(path, "seeks too many values by contains", "Use fewer of them.")
         if least > MOST_ITEMS:
             raise refused(path, f"counts more than {MOST_ITEMS} values", "Leave out this number.")
-        if most is not None and most < least:
-            return _NEVER
         most = None if most is None else min(most, MOST_ITEMS)
-        last = max(len(front), least, 1) if most is None else most
-        rest: list[Side] = [()]
-        if most is None:
-            more = f"{symbol}.more"
-            rest = [(self._rule(more, [(), (more, ",", self._symbol(item))]),)]
-        for count in range(last, 0, -1):
-            value = self._symbol(front[count - 1] if count <= len(front) else item)
-            before: Side = () if count == 1 else (",",)
-            after = self._rule(f"{symbol}.rest.{count}", rest)
-            rest = [(*before, value, after), *([()] if count > least else [])]
-        return [("[", self._rule(f"{symbol}.values", rest), "]")]
+        last = max(len(front), least, 1, *(place for place, _ in sought)) if most is None else most
+
+        def rule(count: int, found: frozenset[int]) -> str:
+            return f"{symbol}.item.{count}.{'.'.join(map(str, sorted(found)))}"
+
+        for found in _subsets(range(len(sought))):
+            is_whole = len(found) == len(sought)
+            for count in range(last + 1):
+                sides: list[Side] = [()] if count >= least and is_whole else []
+                kinds = [number for number, (place, _) in enumerate(sought) if place <= count]
+                following = count + 1 if count < last else count
+                for fresh in _subsets([one for one in kinds if one not in found]):
+                    if count < last or most is None:
+                        nodes = (
+                            front[count] if count < len(front) else item,
+                            *(sought[one][1] for one in fresh),
+                        )
+                        value = self._symbol(self._nodes.together(nodes, path))
+                        sides.append((*_COMMA[:count], value, rule(following, found | fresh)))
+                self._rule(rule(count, found), sides)
+        return [("[", rule(0, frozenset()), "]")]
 
     def booleans(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
-        """True and false."""
-        del symbol, conditions, path
-        return [("true",), ("false",)]
+        """True and false, without those that *conditions* exclude."""
+        del symbol, path
+        return [(json.dumps(one),) for one in (True, False) if not _is_among(one, conditions)]
 
     def nulls(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
-        """Null."""
-        del symbol, conditions, path
-        return [("null",)]
+        """Null, unless *conditions* exclude it."""
+        del symbol, path
+        return _NEVER if _is_among(None, conditions) else [("null",)]
 
 
-_OF_TYPE = {
+_OF_TYPE: Mapping[str, Callable[[SchemaRules, str, Conditions, str], list[Side]]] = {
     "string": SchemaRules.strings,
     "number": SchemaRules.numbers,
     "integer": SchemaRules.integers,
@@ -261,13 +375,24 @@ _OF_TYPE = {
 }
 
 
-def _several(conditions: Conditions, name: str) -> list[str]:
-    """The texts of the keyword *name*, of which joined schemas have several."""
-    given = conditions.get(name, [])
-    return [given] if isinstance(given, str) else given
+def _decimal(value: float) -> Decimal:
+    return Decimal(repr(value))
 
 
-def _is_of(value: Node, types: frozenset[str]) -> bool:
-    """True if *value* is of one of *types*."""
-    name = type_of(value)
-    return name in types or (name == "number" and "integer" in types and value == int(value))
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_among(value: bool | None, conditions: Conditions) -> bool:
+    return any(one is value for one in conditions.get("different", ()))
+
+
+def _spellings(value: float) -> list[str]:
+    return sorted({json.dumps(value), *([str(int(value))] if int(value) == value else [])})
+
+
+def _subsets(numbers: Iterable[int]) -> list[frozenset[int]]:
+    found: list[frozenset[int]] = [frozenset()]
+    for number in numbers:
+        found += [one | {number} for one in found]
+    return found

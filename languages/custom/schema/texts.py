@@ -13,10 +13,10 @@ from typing import Any
 
 from fimlsp.languages.custom.patterns import PatternError
 from fimlsp.languages.custom.rules import Rules, Side
-from fimlsp.languages.custom.schema.bounds import within
+from fimlsp.languages.custom.schema.bounds import DECIMAL, equal, multiples, within
 from fimlsp.languages.custom.schema.ecma_patterns import in_python, is_at_start
 from fimlsp.languages.custom.schema.formats import FORMATS
-from fimlsp.languages.custom.schema.nodes import refused
+from fimlsp.languages.custom.schema.forms import refused
 from fimlsp.languages.custom.schema.spelling import (
     ANY_STRING,
     INTEGER,
@@ -86,6 +86,8 @@ class SchemaTexts:
     def _compiled(self, condition: Condition, accept: int) -> int:
         """The first step of the lexemes that meet *condition*."""
         sort, *given = condition
+        if sort == "multiple":
+            return multiples(self._program, accept, *given)
         if sort in _PLAIN:
             return self._program.plain(_PLAIN[sort](*given), accept)
         end = self._program.add(Bytes({QUOTE: accept}))
@@ -158,6 +160,8 @@ _PLAIN: Mapping[str, Callable[..., Regex]] = {
     "any": lambda: ANY_STRING,
     "number": lambda name: NUMBER if name == "number" else INTEGER,
     "bound": within,
+    "decimal": lambda: DECIMAL,
+    "equal": equal,
     "written": sequence,
     "space": sequence,
 }

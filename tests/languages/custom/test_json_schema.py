@@ -5,6 +5,7 @@ import json
 import random
 import re
 from functools import cache
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -125,6 +126,118 @@ SCHEMAS = {
     },
     "more than are counted": {"type": ["array", "string"], "maxLength": 5_000},
     "never": {"properties": {"a": False, "b": True}, "type": "object"},
+    "one of overlapping numbers": {"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 2}]},
+    "one of what is required": {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+        "oneOf": [{"required": ["a"]}, {"required": ["b"]}, {"required": ["c"]}],
+    },
+    "one of objects": {
+        "oneOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+            {"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": False},
+            {"type": "object", "properties": {"a": {"minimum": 2}, "b": {"type": "null"}}, "required": ["b"]},
+        ]
+    },
+    "one of arrays": {
+        "oneOf": [
+            {"type": "array", "items": {"type": "integer"}, "maxItems": 2},
+            {"type": "array", "prefixItems": [{"enum": [1, "a"]}], "minItems": 1},
+        ]
+    },
+    "one of strings": {
+        "type": "string",
+        "oneOf": [{"pattern": "^a"}, {"maxLength": 1}, {"enum": ["b", "ab"]}],
+    },
+    "one of itself": {
+        "oneOf": [
+            {"type": "object", "properties": {"a": {"$ref": "#"}}, "additionalProperties": False},
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+            {"type": "integer"},
+        ]
+    },
+    "one of one of": {"oneOf": [{"oneOf": [{"type": "integer"}, {"minimum": 2}]}, {"maximum": 3}]},
+    "not": {"not": {"enum": ["a", 1, 2.5, None, [], [1], {"a": 1}, {}]}},
+    "not a type": {"not": {"type": ["integer", "string", "null"]}},
+    "not required": {"type": "object", "not": {"required": ["a", "b"]}},
+    "not any of": {"type": "object", "not": {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}},
+    "not properties": {"type": "object", "not": {"properties": {"a": {"type": "integer"}, "b": True}}},
+    "not closed": {
+        "not": {"properties": {"a": True, "c": True}, "additionalProperties": {"type": "integer"}}
+    },
+    "not closed beside others": {
+        "properties": {"b": {"type": "string"}, "zz": True},
+        "not": {"properties": {"a": True}, "additionalProperties": False},
+        "type": "object",
+    },
+    "not a tuple": {"type": "array", "not": {"prefixItems": [{"const": 1}], "items": {"type": "null"}}},
+    "not limits": {"not": {"minLength": 2, "maximum": 2, "minItems": 1, "maxProperties": 0}},
+    "not a pattern": {"type": "string", "not": {"pattern": "b"}, "maxLength": 3},
+    "not not": {
+        "not": {"not": {"type": "object", "required": ["a"], "additionalProperties": {"type": "null"}}}
+    },
+    "not of itself": {"type": "object", "properties": {"a": {"not": {"$ref": "#"}}}},
+    "not a multiple": {"type": "number", "not": {"multipleOf": 2}},
+    "some properties": {"type": "object", "minProperties": 1, "maxProperties": 2, "properties": {"b": True}},
+    "two of three": {
+        "type": "object",
+        "properties": {"a": True, "b": {"type": "integer"}, "c": False, "age": True},
+        "minProperties": 2,
+        "additionalProperties": False,
+    },
+    "one at most": {"type": "object", "maxProperties": 1, "patternProperties": {"^a": {"type": "integer"}}},
+    "no properties": {"type": ["object", "null"], "maxProperties": 0},
+    "multiples": {"type": "number", "multipleOf": 4},
+    "whole numbers": {"type": ["number", "string"], "multipleOf": 1},
+    "halves": {"multipleOf": 0.5},
+    "if": {
+        "type": "object",
+        "properties": {"a": True, "b": True},
+        "if": {"properties": {"a": {"type": "integer"}}, "required": ["a"]},
+        "then": {"required": ["b"]},
+        "else": {"properties": {"c": {"type": "string"}}},
+    },
+    "dependent": {
+        "type": "object",
+        "dependentRequired": {"a": ["b", "c"], "c": []},
+        "dependentSchemas": {"b": {"properties": {"age": {"type": "integer"}}, "maxProperties": 3}},
+    },
+    "names": {"type": "object", "propertyNames": {"maxLength": 1, "not": {"const": "b"}}},
+    "listed names": {"propertyNames": {"enum": ["a", "zz", 3]}, "properties": {"zz": {"type": "integer"}}},
+    "contains": {"type": "array", "contains": {"type": "integer"}, "maxItems": 3},
+    "contains two": {
+        "allOf": [{"contains": {"type": "integer"}}, {"contains": {"type": ["null", "string"]}}],
+        "items": {"type": ["integer", "string"]},
+        "type": "array",
+    },
+    "contains at an end": {"type": "array", "prefixItems": [True], "not": {"items": {"type": "integer"}}},
+    "closed together": {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": True},
+        "additionalProperties": False,
+        "allOf": [
+            {"properties": {"b": {"type": "integer"}, "c": True}, "additionalProperties": {"minimum": 2}}
+        ],
+    },
+    "one and true": {
+        "allOf": [{"contains": {"const": 1}}, {"contains": {"const": True}}, {"anyOf": [{"maxItems": 3}]}],
+        "type": "array",
+        "anyOf": [{"items": {"type": ["boolean", "number"]}}],
+    },
+    "earlier dependencies": {"dependencies": {"a": ["b"], "c": {"maxProperties": 2}}, "type": "object"},
+    "items together": {
+        "allOf": [
+            {"prefixItems": [True, {"type": "integer"}], "items": {"minimum": 2}},
+            {"items": {"maximum": 100}},
+        ],
+        "type": "array",
+    },
+    "enum with more": {
+        "enum": ["a", "ab", 1, 12, [1], {"a": 1}],
+        "minLength": 2,
+        "minimum": 2,
+        "minItems": 2,
+    },
     **{
         f"pattern {pattern}": {"type": "string", "pattern": pattern}
         for pattern in (
@@ -212,7 +325,15 @@ def pattern_of_ecma(_validator, pattern, value, _schema):
         yield ValidationError("does not match")
 
 
-AsInEcma = extend(Draft202012Validator, {"pattern": pattern_of_ecma})
+def dependencies_of_earlier_drafts(checker, dependencies, value, _schema):
+    for name, of in dependencies.items():
+        if isinstance(value, dict) and name in value:
+            yield from checker.descend(value, {"required": of} if isinstance(of, list) else of)
+
+
+AsInEcma = extend(
+    Draft202012Validator, {"pattern": pattern_of_ecma, "dependencies": dependencies_of_earlier_drafts}
+)
 
 
 @cache
@@ -253,8 +374,26 @@ def check(name, text, rng, *, compact=False):
     """The verdict on *text* is that of `jsonschema`; of mutants, if it is spelled as here."""
     state = state_of(name, text, rng, compact=compact)
     says = state is not None and state.complete
-    assert says == is_valid(name, json.loads(text)), text
+    value = json.loads(text)
+    if name in REORDERED and not says:
+        says = any(reads_whole(name, order) for order in orders(value))
+    assert says == is_valid(name, value), text
     return says
+
+
+def orders(value):
+    """The object *value*, with its properties in any order."""
+    return map(dict, permutations(value.items())) if isinstance(value, dict) else ()
+
+
+def reads_whole(name, value):
+    text = json.dumps(value)
+    state = engine(name, False).document(text.encode()).middle(len(text), len(text), relax=False).start
+    return state is not None and state.complete
+
+
+REORDERED = ("not", "not closed", "not closed beside others", "not not", "some properties", "if", "names")
+"""Schemas whose properties are in an order that is not the one of the random values."""
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -268,7 +407,7 @@ def test_instances_and_others(name):
     assert n_valid or name in RARE
 
 
-RARE = ("person", "tree", "all of", "items", "tagged")
+RARE = ("one and true", "not not", "two of three", "person", "tree", "all of", "items", "tagged")
 """Schemas with instances that random values seldom are."""
 
 PIECES = (
@@ -418,8 +557,8 @@ def test_white_space_is_free_or_there_is_none():
 CHAIN = {str(n): {"$ref": f"#/$defs/{n + 1}", "minimum": n} for n in range(3_000)} | {"3000": {}}
 REFUSED = [
     (
-        {"properties": {"a": {"not": {}}}},
-        "at #/properties/a: it has not, which is not supported. Leave it out.",
+        {"properties": {"a": {"unevaluatedItems": False}}},
+        "at #/properties/a: it has unevaluatedItems, which is not supported. Leave it out.",
     ),
     ({"items": {"uniqueItems": True}}, "#/items: it has uniqueItems"),
     ({"reqired": ["a"]}, "at #: it has reqired, which is no keyword and looks like required. Correct it"),
@@ -439,8 +578,16 @@ REFUSED = [
     ({"required": "a"}, "has a required that is not a list of texts"),
     ({"minLength": 5_000}, "counts more than 1000 characters"),
     ({"minItems": 5_000}, "counts more than 1000 values"),
-    ({"oneOf": [{"type": "integer"}, {"minimum": 3}]}, "may be an instance of both 0 and 1. Use anyOf"),
-    ({"enum": ["a"], "maxLength": 2}, "has maxLength beside enum"),
+    ({"oneOf": [{"format": "ipv4"}, {"format": "uuid"}]}, "format in a not, or in a oneOf of which two"),
+    ({"not": {"patternProperties": {"a": False}}}, "at #: it has patternProperties in a not"),
+    ({"not": {"dependencies": {"a": ["b"]}}}, "it has dependencies in a not"),
+    ({"minProperties": 3, "properties": {"a": True}}, "has minProperties 3, but of properties that it does"),
+    ({"minContains": 2, "contains": {}}, "has minContains above 1"),
+    ({"maxProperties": 1_000, "required": [f"p{n}" for n in range(1_000)]}, "counts too many properties"),
+    ({"multipleOf": 12_345}, "has a multipleOf of 12345"),
+    ({"multipleOf": 0}, "has a multipleOf that is not a number above 0"),
+    ({"not": {}}, "has no instances"),
+    ({"not": {"type": "integer", "anyOf": [True]}, "type": "integer"}, "has no instances"),
     (False, "has no instances"),
     ({"enum": []}, "has no instances"),
     ({"type": "object", "properties": {"a": False}, "required": ["a"]}, "has no instances"),

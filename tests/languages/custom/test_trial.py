@@ -51,6 +51,13 @@ CASES = [
         "take all their texts. Give the terminals that are meant a higher priority, or texts of their own.",
     ),
     (REST, "a: x\nb:\n", None),
+    (REST, "a: x\n;", "line 2, column 1: refused at ';'; expected NAME or the end."),
+    (
+        NAMES.replace("NAME: /[a-z]+/i", "NAME: /[A-Z]+/"),
+        "a = B \n",
+        "line 1, column 7: refused at '\\n'; expected the end. Only white space follows: leave it out, or "
+        "%ignore it in the grammar.",
+    ),
     (REST, "a\n", "line 1, column 2: refused at '\\n'; expected REST."),
     (
         NAMES,
