@@ -26,8 +26,9 @@ from fimlsp.models.prompts.prompt import (
     build_prompt,
     first_bytes,
     last_bytes,
+    without_closers,
 )
-from fimlsp.models.protocols import NextToken, Scoring
+from fimlsp.models.protocols import NextToken, ReadsAhead, Scoring
 from fimlsp.quotient.language.editor_policy import Comment, ExpectedTexts
 from fimlsp.quotient.states.protocol import State
 
@@ -119,20 +120,27 @@ class _Around:
         return decode_many(network, prompt, state, settings, should_stop)
 
     def prompt(self, model: FimModel, settings: DecodeSettings, unread: bytes) -> Prompt:
-        """The prompt that *model* reads, without *unread*, the end of the left side."""
-        return build_prompt(
+        """The prompt that *model* reads, without *unread*, the end of the left side.
+
+        A model elsewhere, whose reading takes time, does not read the brackets that an editor has closed.
+        """
+        is_steady = settings.stop_rule == "first"
+        is_slow = isinstance(model.network, ReadsAhead) and model.network.keeps_read_part
+        left_out, right = without_closers(self.right) if is_steady and is_slow else (b"", self.right)
+        prompt = build_prompt(
             model.vocabulary,
             model.fim,
             model.context,
             self._before(unread),
-            self.right,
+            right,
             settings.tokens,
             self.neighbours,
             self.path,
             self.comment,
-            steady=settings.stop_rule == "first",
+            steady=is_steady,
             most_tokens=model.prompt_tokens,
         )
+        return replace(prompt, left_out=left_out)
 
     def _before(self, unread: bytes) -> bytes:
         return self.left[: len(self.left) - len(unread)]

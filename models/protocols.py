@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from math import exp
+from dataclasses import dataclass, replace
+from math import exp, log
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -42,6 +42,16 @@ class Candidates:
     def unlisted(self) -> float:
         """The probability of all tokens that are not listed. O(listed)."""
         return max(0.0, 1 - sum(map(exp, self.log_probabilities)))
+
+    def ended_by(self, ends: Callable[[int], bool]) -> Candidates:
+        """These candidates; listed tokens for which *ends* is true end the middle as well. O(listed)."""
+        pairs = zip(self.tokens, self.log_probabilities, strict=True)
+        total = sum(exp(log_probability) for token, log_probability in pairs if ends(token))
+        if not total:
+            return self
+        by_them = log(total)
+        is_bound = self.stop_is_bound and self.stop > by_them
+        return replace(self, stop=float(np.logaddexp(self.stop, by_them)), stop_is_bound=is_bound)
 
 
 class Preference(Protocol):

@@ -1,9 +1,10 @@
 """Counts the tokens that a key costs a llama-server: `python -m benchmarks.models.typing`.
 
 Lines of a module of the standard library are typed where they were taken out, with a request after every key.
-The requests are ours, and those of llama.vim as its source shows them (`autoload/llama.vim`). These have 256
-lines before the cursor's, 64 after it, and the beginning of the line, for `/infill`. Each gets a new server
-with the same model of random weights in the order of Qwen2.5-Coder. The tokens are those of its metrics.
+The editor closes brackets and quotes, and types over those that it has closed, as VS Code does. The requests
+are ours, and those of llama.vim as its source shows them (`autoload/llama.vim`). These have 256 lines before
+the cursor's, 64 after it, and the beginning of the line, for `/infill`. Each gets a new server with the same
+model of random weights in the order of Qwen2.5-Coder. The tokens are those of its metrics.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ LATE = 1.25
 """An answer at the time limit, with the work after it, is in time."""
 
 CONTEXT, SLOTS = 4096, 2
+CLOSED = {"(": ")", "[": "]", "{": "}", "'": "'", '"': '"'}
+QUOTES = ("'", '"')
 Ask = Callable[[bytes, bytes], bool]
 """Requests a text between two others; true if some of it came."""
 
@@ -105,10 +108,18 @@ def as_llama_vim(address: str, seconds: float) -> Ask:
 
 def keys(n: int) -> Iterator[tuple[bytes, bytes]]:
     """The texts left and right of the cursor after each of *n* keys."""
-    data = inspect.getsource(textwrap).encode()
-    start = data.index(b"\n", len(data) // 2) + 1
+    data = inspect.getsource(textwrap)
+    start = data.index("\n", len(data) // 2) + 1
+    closed = ""
     for end in range(start + 1, start + n + 1):
-        yield data[:end], data[start + n :]
+        key = data[end - 1]
+        if key == closed[:1]:
+            closed = closed[1:]
+        elif key in CLOSED and closed[:1] not in QUOTES:
+            closed = CLOSED[key] + closed
+        elif key == "\n":
+            closed = ""
+        yield data[:end].encode(), (closed + data[start + n :]).encode()
 
 
 def measure(path: Path, way: Callable[[str, float], Ask], n: int, seconds: float) -> tuple[str, ...]:

@@ -40,8 +40,8 @@ NEED_A_MODEL = frozenset({"learning", "first completion", "next completion", "co
 
 COST_SAMPLES = 5
 
-NAMES_S = 20.0
-"""Time limit for names. A completion in an editor never waits for them."""
+START_S = 300.0
+"""Seconds for a process that does not start. Its work has bounds of its own, of processor time."""
 
 SAMPLE_LEFT = b"def area(width, height):\n    return width * "
 SAMPLE_FAULT = b"heights"
@@ -112,7 +112,7 @@ def find_names() -> str:
     analysis, cursor = Analysis(GUARDED_COMMAND), NamesCursor(None, (), SAMPLE_LEFT, SAMPLE_RIGHT)
     try:
         analysis.look("sample", cursor)
-        analysis.wait("sample", NAMES_S)
+        analysis.wait("sample", START_S)
         if (problem := analysis.problem("sample", cursor)) is not None:
             raise NoSuggestion(problem)
         visible = analysis.known("sample", cursor).visible
@@ -131,7 +131,7 @@ def find_fault() -> str:
     """
     checker, place = Checker(CHECKER_COMMAND), CheckedPlace(None, (), (), (3, 11), SAMPLE_LEFT, SAMPLE_RIGHT)
     try:
-        faults = checker.faults(place, [SAMPLE_FAULT], {}, NAMES_S)
+        faults = checker.faults(place, [SAMPLE_FAULT], {}, START_S)
         if faults is None or faults[-1] is None:
             raise NoSuggestion("ty finds no fault in a sample; suggestions with faults of types are shown")
     finally:

@@ -220,7 +220,10 @@ class Worker:
         self._memory = MemoryBound()
 
     def run(self) -> None:
-        """Handle messages for ever. Idle time is used to prepare documents, then to free memory."""
+        """Handle messages for ever. Idle time is used to prepare documents, then to free memory.
+
+        A busy worker has no idle time, so it also frees memory after a request.
+        """
         while True:
             message = self._inbox.next(PAUSE_S)
             while message is None and self._attempt(self.prepare):
@@ -345,6 +348,7 @@ class Worker:
             self._loaded = None
         name = self._backend.load(load, self._report_loading)
         self._loaded = load, name
+        self._memory = MemoryBound()
         return name
 
     def _report_loading(self, step: str, percent: int) -> None:
@@ -369,6 +373,7 @@ class Worker:
         if problem is not None:
             self._loaded = None
             self._load_bundled(problem)
+        self._memory.look()
 
     def _completion(self, request: Complete) -> Completion:
         if self._inbox.is_cancelled(request.id):

@@ -184,7 +184,7 @@ class Decoding:
         """
         self.watch.charge("constraint")
         listed = self.model.begin(self.prompt.tokens, self.middle.tokens)
-        step = DecodeStep(self.middle, listed).healed(self.model.token_bytes, self._list_some)
+        step = self._step_with(listed)
         self.watch.charge("network")
         left, self.refused, self.mask = self.budget - len(self.middle.tokens), [], None
         for continuation in islice(self._allowed(step), most):
@@ -271,9 +271,16 @@ class Decoding:
         return self._new_step(candidates)
 
     def _new_step(self, candidates: Candidates) -> DecodeStep:
-        step = DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._list_some)
+        step = self._step_with(candidates)
         self.steps.append(step)
         return step
+
+    def _step_with(self, candidates: Candidates) -> DecodeStep:
+        """The step from the middle so far to *candidates*."""
+        if not isinstance(self.middle.state, Healed) and self.prompt.left_out:
+            texts = self.model.token_bytes
+            candidates = candidates.ended_by(lambda token: self.prompt.repeats_left_out(texts[token]))
+        return DecodeStep(self.middle, candidates).healed(self.model.token_bytes, self._list_some)
 
     def _write_token(self, step: DecodeStep) -> None:
         left = max(ENGINE_SECONDS, self.ends_at - monotonic())
@@ -302,7 +309,7 @@ class Decoding:
         After many refusals a mask filters the candidates, however many there are. With the rule "best" there
         is no mask, and any refused candidate ends a complete middle, as in the released code of Melcer et al.
         2024. With the rule "first", a refused candidate ends a complete middle if it repeats the text that
-        follows in the line.
+        follows in the line. The network need not have read that text.
         """
         is_plain = self.settings.stop_rule == "best"
         for token, log_probability in self._ordered(step) if is_plain else self._filtered(step):
@@ -313,7 +320,9 @@ class Decoding:
                 continue
             self.refused.append((token, log_probability))
             self.rejected += 1
-            if (is_plain or self.rule.repeats_what_follows(self.model.token_bytes[token])) and step.complete:
+            text = self.model.token_bytes[token]
+            repeats = self.rule.repeats_what_follows(text) or self.prompt.repeats_left_out(text)
+            if (is_plain or repeats) and step.complete:
                 yield Continuation(step.middle, "end" if is_plain else "follows")
                 return
             if len(self.refused) == REJECTIONS_PER_STEP_MAX:

@@ -176,7 +176,7 @@ class MaskStore:
 
 
 def store_of(tables: LanguageTables, vocabulary: Vocabulary) -> MaskStore:
-    """The mask store of a language and a vocabulary, which lives as long as the vocabulary.
+    """The mask store of a language and a vocabulary, which is kept with the vocabulary.
 
     It is replaced once its lexer states take half of the memory, as these cannot be dropped one by one.
     """

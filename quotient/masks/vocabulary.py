@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.quotient.masks import disk_cache, texts
 from fimlsp.quotient.masks.disk_cache import Arrays
@@ -26,6 +27,9 @@ from fimlsp.quotient.masks.texts import Suffixes, Texts, TextTrie
 WORD_BITS = 32
 _LEAST_CACHED = 4096
 """The tables of fewer tokens are quicker to make than to load."""
+
+_MOST_LANGUAGES = 64
+"""Languages whose tables about a vocabulary are kept."""
 
 Bitmask = NDArray[np.uint32]
 """A bit for each token, in words of 32 bits, the least significant first."""
@@ -38,7 +42,7 @@ class Vocabulary:
     """The tokens of a model: *token_bytes* has the exact bytes of each, None for special ones.
 
     *stops* are the ids that end a text. Tokens with equal bytes are judged once. A vocabulary is made once
-    for a model, in a fraction of a second. Tables that are derived from it live as long as it does.
+    for a model, in a fraction of a second. Tables that depend on it alone live as long as it does.
 
     Raises:
         ValueError: a stop is not the id of a token.
@@ -51,7 +55,7 @@ class Vocabulary:
             raise ValueError(f"Unknown stop token {unknown[0]}: the vocabulary has {size} tokens.")
         self.token_bytes = tuple(token_bytes)
         self.stops = frozenset(stops)
-        self.stores: dict[object, Any] = {}  # filled by `store_of`
+        self.stores: BoundedDict[object, Any] = BoundedDict(_MOST_LANGUAGES)  # filled by `store_of`
         self.n_words = -(-size // WORD_BITS)
 
     def __len__(self) -> int:

@@ -107,7 +107,7 @@ PATIENT_DOCTOR = f"""
 import sys
 sys.argv[0] = "fimlsp"
 from fimlsp.lsp_server.command_line import doctor_command
-doctor_command.NAMES_S = {HANG_GUARD_S}
+doctor_command.START_S = {HANG_GUARD_S}
 from fimlsp.__main__ import main
 main()
 """

@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 import {
+  ErrorAction,
+  type ErrorHandler,
   LanguageClient,
   type LanguageClientOptions,
   type Middleware,
@@ -47,9 +49,30 @@ export function createClient(
     transport: TransportKind.stdio,
   };
   const hasKey = Object.keys(key).length > 0;
-  const client = new LanguageClient(SECTION, "fimlsp", executable, optionsOf(hasKey, log, shown, yields));
+  const usual = (): ErrorHandler => client.createDefaultErrorHandler();
+  const options = { ...optionsOf(hasKey, log, shown, yields), errorHandler: toldOnce(usual) };
+  const client = new LanguageClient(SECTION, "fimlsp", executable, options);
   client.registerFeature(SNIPPETS);
   return client;
+}
+
+/**
+ * As the *usual* handler, but a server that ends is told once: an error of its pipe, which comes before its end, is
+ * in the log alone.
+ */
+function toldOnce(usual: () => ErrorHandler): ErrorHandler {
+  let made: ErrorHandler | undefined; // it counts the ends
+  return {
+    async error(error, message, count) {
+      made ??= usual();
+      const result = await made.error(error, message, count);
+      return result.action === ErrorAction.Continue ? { ...result, handled: true } : result;
+    },
+    closed() {
+      made ??= usual();
+      return made.closed();
+    },
+  };
 }
 
 /** Tells the server that a text may say where the cursor is to stay in it; the protocol has no capability for that. */

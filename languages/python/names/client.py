@@ -126,15 +126,19 @@ class Analysis:
         return ENDED if self._process.failures else NOT_YET
 
     def wait(self, file: Hashable, seconds: float) -> None:
-        """Wait until the questions about *file* are answered, at most *seconds*."""
+        """Wait until all about *file* is answered, or the process has ended; at most *seconds*."""
         known = self._files.get(file)
         with self._changed:
-            self._changed.wait_for(lambda: known is None or known.line.is_done, seconds)
+            self._changed.wait_for(lambda: known is None or known.line.is_done or self._is_idle, seconds)
+
+    @property
+    def _is_idle(self) -> bool:
+        return self._next is None and not self._is_busy
 
     def is_at_rest(self, callback: Callable[[], None]) -> bool:
         """True if no look-up is under way; else its thread calls *callback* after it."""
         with self._changed:
-            is_at_rest = self._next is None and not self._is_busy
+            is_at_rest = self._is_idle
             if not is_at_rest:
                 self._callbacks.append(callback)
         return is_at_rest

@@ -1,6 +1,8 @@
-"""A process of our own that answers questions: its pipes, and its restarts.
+"""A process of our own that answers questions: its pipes, its end and its restarts.
 
 Questions and answers are pickled, as both ends are the same program. An answer is read as a plain value.
+
+A thread waits for the end of each process. On POSIX, the system keeps an ended process until somebody does.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from threading import Thread
 from typing import BinaryIO, cast
 
 from fimlsp.processes.plain_values import read_plain
@@ -103,6 +106,7 @@ class HelperProcess:
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment
             )
+            Thread(target=self._process.wait, name="end of a process", daemon=True).start()
         return self._process
 
 

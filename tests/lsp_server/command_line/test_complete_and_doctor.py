@@ -126,7 +126,7 @@ def test_a_file_that_is_broken_elsewhere_says_so(tmp_path):
 )
 def test_doctor(monkeypatch, model, code, said):
     monkeypatch.setattr(doctor_command, "find_device", lambda _: "")  # imports torch, which takes seconds
-    monkeypatch.setattr(doctor_command, "NAMES_S", HANG_GUARD_S)
+    monkeypatch.setattr(doctor_command, "START_S", HANG_GUARD_S)
     result = run("doctor", *model)
     assert result.exit_code == code, result.output
     for words in said:
@@ -137,7 +137,7 @@ def test_doctor(monkeypatch, model, code, said):
 def test_doctor_tells_that_names_or_faults_are_not_found(monkeypatch, command, check):
     monkeypatch.setattr(doctor_command, "find_device", lambda _: "")
     monkeypatch.setattr(doctor_command, command, (sys.executable, "-c", "raise SystemExit(1)"))
-    monkeypatch.setattr(doctor_command, "NAMES_S", 0.5 if check == "names" else HANG_GUARD_S)
+    monkeypatch.setattr(doctor_command, "START_S", HANG_GUARD_S)
     result = run("doctor")
     assert result.exit_code == 1, result.output
     assert f"failed {check}: " in result.stdout
@@ -145,7 +145,7 @@ def test_doctor_tells_that_names_or_faults_are_not_found(monkeypatch, command, c
 
 
 def test_doctor_tries_a_model_server(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor_command, "NAMES_S", HANG_GUARD_S)
+    monkeypatch.setattr(doctor_command, "START_S", HANG_GUARD_S)
     pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")
     from ...models.llama_cpp import serving
 

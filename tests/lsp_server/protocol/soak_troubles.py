@@ -17,6 +17,12 @@ WORKER, CHECKER, TY = "worker.worker import main", "import serve_checker", "ty s
 PAUSES_S = 0.5, 2.0, 8.0, 20.0, 90.0
 """A worker that stands still for the longest is killed by the server."""
 
+LONGEST_PAUSE = 1 / 40
+"""The largest share of a run that a process stands still, so that all troubles fit into it."""
+
+MOST_TROUBLES, TROUBLE_S = 40, 15.0
+"""Troubles of a run, and the least seconds for each. Workers killed sooner are restarted ever later."""
+
 
 def processes_of(server, mark):
     """The processes that *server* has started, by itself or not, with *mark* in their command."""
@@ -29,8 +35,8 @@ def processes_of(server, mark):
     return found
 
 
-async def trouble(server, mark, action, rng):
-    """Kill or stop one process with *mark*, once there is one; one that is stopped goes on later."""
+async def trouble(server, mark, action, pause, rng):
+    """Kill or stop one process with *mark*, once there is one. A stopped one goes on after a *pause*."""
     while not (found := processes_of(server, mark)):
         await asyncio.sleep(0.2)
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -39,14 +45,18 @@ async def trouble(server, mark, action, rng):
             process.kill()
             return
         process.send_signal(signal.SIGSTOP)
-        await asyncio.sleep(rng.choice(PAUSES_S))
-        process.send_signal(signal.SIGCONT)
+        try:
+            await asyncio.sleep(pause)
+        finally:
+            process.send_signal(signal.SIGCONT)
 
 
-def schedule(n_troubles):
-    """The marks and actions of so many troubles, each kind equally often."""
+def schedule(seconds, rng):
+    """The troubles of a run of so many *seconds*, each kind equally often: mark, action and pause."""
     kinds = [(mark, action) for action in ("kill", "stop") for mark in (WORKER, CHECKER, WORKER, TY)]
-    return [kinds[number % len(kinds)] for number in range(n_troubles)]
+    pauses = [pause for pause in PAUSES_S if pause <= LONGEST_PAUSE * seconds] or [0.0]
+    n_troubles = min(MOST_TROUBLES, max(len(kinds), int(seconds / TROUBLE_S)))
+    return [(*kinds[number % len(kinds)], rng.choice(pauses)) for number in range(n_troubles)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ GARBAGE = [
 COMMANDS = ["accept", "dismiss", "statistics", "status"]
 MOST_GROWTH = 1.1
 MODULES = bisect, colorsys, sched
-N_KILLED, N_TROUBLES, N_LOOKS, N_HOSTILE_FILES = 20, 40, 120, 200
+N_KILLED, N_LOOKS, N_HOSTILE_FILES = 20, 120, 200
 LAST_TROUBLE = 0.6
 WITH_TEXT_AN_HOUR, NEWEST_AN_HOUR = 500, 25
 LOOK_S = 0.1
@@ -229,11 +229,12 @@ def project(folder):
     return [(folder / name, text + imports) for name, text in texts.items()]
 
 
-async def long_soak(server, folder, progress):
-    """Editors, a client at random, a hostile one, killed clients and troubles at once.
+async def long_soak(server, folder, seconds):
+    """Editors, a client at random, a hostile one, killed clients and troubles at once, for so many *seconds*.
 
     All troubles come before `LAST_TROUBLE` of the run. Returns the watch.
     """
+    progress = seconds_of(seconds)
     files = project(folder / "project")
     folders = [{"uri": (folder / "project").as_uri(), "name": "project"}]
     editors, rng = [], random.Random(2)
@@ -247,7 +248,8 @@ async def long_soak(server, folder, progress):
     writer.open()
     hostile = Hostile(server, await server.connect(), folder, random.Random(11))
     await hostile.begin()
-    watch, troubles = Watch(server), iter(schedule(N_TROUBLES))
+    planned = schedule(seconds, rng)
+    watch, troubles = Watch(server), iter(planned)
 
     async def kill_client():
         await killed_client(server, folder / "project", files[0][1], rng)
@@ -269,7 +271,7 @@ async def long_soak(server, folder, progress):
         keep_going(writer, progress, 0.2),
         keep_going(hostile, progress, 0.5),
         at_moments(spread(N_KILLED, LAST_TROUBLE), progress, kill_client),
-        at_moments(spread(N_TROUBLES, LAST_TROUBLE), progress, make_trouble),
+        at_moments(spread(len(planned), LAST_TROUBLE), progress, make_trouble),
         at_moments(spread(N_LOOKS, 1), progress, look),
         at_moments(spread(N_HOSTILE_FILES, 1), progress, litter),
     )
@@ -297,7 +299,7 @@ async def test_a_long_while(tmp_path, monkeypatch):
     seconds = float(os.environ.get("FIMLSP_SOAK_SECONDS", "600"))
     with (tmp_path / "log").open("wb") as log:
         async with tcp_server(*REAL, address="127.0.0.1:{}".format, stderr=log) as server:
-            watch, seen = await long_soak(server, tmp_path, seconds_of(seconds))
+            watch, seen = await long_soak(server, tmp_path, seconds)
     assert watch.left_over() == []
     assert "Traceback" not in (tmp_path / "log").read_text("utf-8", "replace")
     assert seen["answers with text"] >= WITH_TEXT_AN_HOUR * seconds / 3600

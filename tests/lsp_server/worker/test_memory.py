@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from fimlsp.lexing.bounded_dict import BoundedDict, WeighedDict
-from fimlsp.lsp_server.worker.memory import MOST_GROWTH, MemoryBound, resident_memory
+from fimlsp.lsp_server.worker.memory import LEAST_GROWTH, MOST_GROWTH, MemoryBound, resident_memory
 
 HALF = MOST_GROWTH // 2
 
@@ -32,27 +32,30 @@ class Process:
         self.freed, self.n_returned = 0, self.n_returned + 1
 
 
+MOST, LEAST = MOST_GROWTH, LEAST_GROWTH
+
 # growth of what is used, of caches and of what was freed; times that memory is returned, and if caches stay
 LOOKS = [
     ((0, HALF, HALF), 0, True),
     ((0, HALF, HALF + 1), 1, True),
-    ((0, 0, 9 * MOST_GROWTH), 1, True),
-    ((0, HALF + 1, HALF), 2, False),
-    ((0, MOST_GROWTH + 1, 0), 2, False),
-    ((MOST_GROWTH + 1, 1, 0), 2, False),
+    ((0, 0, 9 * MOST), 1, True),
+    ((0, MOST - LEAST, LEAST + 1), 1, True),
+    ((0, MOST - LEAST + 1, LEAST), 2, False),
+    ((0, MOST + 1, 0), 2, False),
+    ((MOST + 1, 1, 0), 2, False),
     ((-9, HALF, HALF), 0, True),
     ((-9, HALF, HALF + 1), 1, True),
-    ((-9, HALF + 1, HALF), 2, False),
+    ((-9, MOST - LEAST + 1, LEAST), 2, False),
 ]
 
 
 @pytest.mark.parametrize(("growth", "n_returned", "is_kept"), LOOKS)
 def test_a_look(growth, n_returned, is_kept):
-    process = Process(5 * MOST_GROWTH)
+    process = Process(5 * MOST)
     bound = MemoryBound(process.resident, process.give_back)
     process.freed = 100
     bound.look()
-    assert (process.n_returned, process.resident()) == (1, 5 * MOST_GROWTH), "after the start"
+    assert (process.n_returned, process.resident()) == (1, 5 * MOST), "after the start"
     process.used += min(0, growth[0])
     bound.look()
     process.used += max(0, growth[0])
@@ -61,7 +64,44 @@ def test_a_look(growth, n_returned, is_kept):
     bound.look()
     assert (process.n_returned - 1, bool(process.cache)) == (n_returned, is_kept)
     bound.look()
-    assert process.n_returned - 1 == n_returned, "what remains is the new base"
+    assert process.n_returned - 1 == n_returned, "what remains is accepted"
+
+
+class Holed:
+    """A process whose allocator keeps most memory of emptied caches, and fills that first."""
+
+    def __init__(self, kept):
+        self.kept, self.held, self.most = kept, 0, 0
+        self.cache = BoundedDict[int, bytes](10)
+        self.cached = 0
+
+    def add(self, n_bytes):
+        self.cache[1] = b"a"
+        self.cached += n_bytes
+        self.held = max(self.held, self.cached)
+        self.most = max(self.most, self.held)
+
+    def resident(self):
+        return 5 * MOST + self.held
+
+    def give_back(self):
+        if not self.cache:
+            self.cached, self.held = 0, int(self.held * self.kept)
+
+
+@pytest.mark.parametrize("kept", [0, 0.5, 0.75, 0.8])
+def test_memory_is_level_though_the_allocator_keeps_most_of_it(kept):
+    process = Holed(kept)
+    bound = MemoryBound(process.resident, process.give_back)
+    peaks = []
+    for _ in range(3):
+        process.most = 0
+        for _ in range(1_000):
+            process.add(MOST // 100)
+            bound.look()
+        peaks.append(process.most)
+    assert peaks[0] < 1.3 * MOST
+    assert peaks[0] == pytest.approx(peaks[2], abs=MOST // 20)
 
 
 def test_a_system_that_does_not_say_is_left_alone():

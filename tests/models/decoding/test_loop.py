@@ -130,6 +130,24 @@ def test_other_refused_text_ends_no_middle():
     check([[b"a"], [b")", b"b"], [END]], b"ab", "end", follows=b")", rejected=1, stop_rule="last")
 
 
+@pytest.mark.parametrize(
+    ("steps", "text", "reason"),
+    [
+        ([[b"a"], [b")", b","]], b"a", "follows"),
+        ([[b"a"], [b"):", b","]], b"a", "follows"),
+        ([[b"a"], [b"b", b")"], [b"c"], [b"d"]], b"a", "budget"),  # the best place to stop
+        ([[b"a"], [b"b", b"c"], [b"c"], [b")"]], b"abc", "follows"),
+    ],
+)
+def test_a_bracket_that_the_network_has_not_read_ends_the_middle_where_it_would_write_it(steps, text, reason):
+    model, prompt = ScriptedModel(*steps), Prompt((7,), 1000, b")")
+    middle = decode_middle(model, prompt, Brackets(), DecodeSettings(tokens=4), never)
+    assert (middle.text, middle.stop_reason) == (text, reason)
+    assert middle.trace[len(text) - 1].stop == pytest.approx(
+        math.log(0.5 if reason == "follows" else 0.25), abs=1e-3
+    )
+
+
 def test_at_the_end_of_the_budget_the_best_place_to_stop_is_chosen():
     likely, unlikely = [b"b", END], [b"c", b"d", b"e", END]
     check([[b"a", b"x"], likely, unlikely], b"a", "budget", tokens=4)

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from fimlsp.models.errors import ModelError
 from fimlsp.models.prompts.fim_format import find_format
-from fimlsp.models.prompts.prompt import Neighbour, build_continuation, build_prompt, share
+from fimlsp.models.prompts.prompt import (
+    Neighbour,
+    Prompt,
+    build_continuation,
+    build_prompt,
+    share,
+    without_closers,
+)
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.language.editor_policy import Comment
 
@@ -281,6 +288,38 @@ def test_steady_prompts_fit_and_lose_little(before, after, steady):
     (tokens,) = typed_prompts(b"x" * before, b"y" * after, 1, steady=steady)
     plain = min(before + after, 157)
     assert plain - (2 * (157 // 16) if steady else 1) <= len(tokens) - 3 <= plain
+
+
+CLOSERS = {  # right; the part that is left out
+    b")\nx": b")",
+    b' ")  \nx': b' ")  ',
+    b"]})\r\nx": b"]})",
+    b")": b")",
+    b"></": b"",
+    b"\n)": b"",
+    b"    \nx": b"    ",
+    b"): x\n)": b"",
+    b"): \n": b"",
+    b"a)\n": b"",
+    b") # )\n": b"",
+    b"": b"",
+}
+
+
+@pytest.mark.parametrize("right", CLOSERS)
+def test_only_closing_brackets_and_quotes_to_the_end_of_the_line_are_left_out(right):
+    assert without_closers(right) == (CLOSERS[right], right[len(CLOSERS[right]) :])
+
+
+LEFT_OUT = {b")": (b")", b" )", b"):", b")\n", b"),"), b"  '])\n"[:-1]: (b"'", b"']", b"'])", b"'])\n")}
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT)
+def test_a_text_repeats_the_part_that_was_left_out_if_both_start_alike(left_out):
+    prompt = Prompt((), 0, left_out)
+    assert all(prompt.repeats_left_out(text) for text in LEFT_OUT[left_out])
+    assert not any(prompt.repeats_left_out(text) for text in (b"", b" ", None, b"]", b"a)", b"("))
+    assert not Prompt((), 0, b" ").repeats_left_out(b")")
 
 
 def continuation(family_markers, text, context=100, reserve=10):

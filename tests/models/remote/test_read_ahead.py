@@ -129,3 +129,22 @@ def test_other_servers_on_this_machine_read_the_prompt_of_a_request_before_it(ki
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_brackets_that_an_editor_closes_cost_no_reading(gguf):
+    model = load_model(str(gguf("bundled")), threads=1)
+    settings = DecodeSettings(tokens=8)
+    prompts = [
+        prompt_ahead(model, left, right, settings)
+        for left, right in [
+            (b"total = ", b"\n\nprint(total)\n"),
+            (b"total = sum(", b")\n\nprint(total)\n"),
+            (b"total = sum(areas['", b"'])\n\nprint(total)\n"),
+        ]
+    ]
+    assert all(
+        prompt.tokens == prompts[0].tokens[: len(prompt.tokens)]
+        or prompt.tokens[: len(prompts[0].tokens)] == prompts[0].tokens
+        for prompt in prompts
+    )
+    assert [prompt.left_out for prompt in prompts] == [b"", b")", b"'])"]

@@ -60,7 +60,7 @@ const slow = join(folder, "slow.gguf");
 const own = join(folder, "own.gguf");
 const code = new VSCode(
   { "slow.py": `${PROGRAM}\ndef total_of(items, limit):\n    total = 0<|>\n\n\n${PROGRAM}` },
-  { "fimlsp.minLength": 0, "editor.autoClosingBrackets": "never", "editor.autoClosingQuotes": "never" },
+  { "fimlsp.minLength": 0 },
   { "fimlsp.model": slow, "fimlsp.threads": 1 },
 );
 const running: ChildProcess[] = [];

@@ -230,7 +230,8 @@ DEAD = [
 def test_a_process_that_dies_is_calls_and_no_more(analysis):
     at = cursor("x = <|>\n")
     analysis.look("a", at)
-    assert until(lambda: analysis.problem("a", at) == client.ENDED)
+    analysis.wait("a", WAIT_S)
+    assert analysis.problem("a", at) == client.ENDED
     assert analysis.known("a", at) == KnownNames()
 
 
