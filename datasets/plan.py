@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+import fimlsp
 from fimlsp import __version__
 from fimlsp.datasets.bench import BenchSettings
 from fimlsp.datasets.cuts import Selection
@@ -188,7 +189,7 @@ def digest(parts: Sequence[str]) -> str:
 
 def code_digest(packages: Sequence[str] = PACKAGES) -> str:
     """A short hash of the code and the grammars of *packages*."""
-    root = Path(__file__).parents[2]
+    root = Path(fimlsp.__file__).parent
     files = [path for name in packages for path in sorted((root / name).rglob("*"))]
     return digest([path.read_text(encoding="utf-8") for path in files if path.suffix in (".py", ".lark")])
 

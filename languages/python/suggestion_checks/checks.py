@@ -24,6 +24,7 @@ from fimlsp.languages.python.suggestion_checks.comparisons import (
     first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.copies import first_copied_body
+from fimlsp.languages.python.suggestion_checks.guesses import first_longer_number, first_made_bool
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_endless_call,
     first_imported_parameter,
@@ -71,6 +72,8 @@ CHECKS: tuple[Check, ...] = (
     first_empty_loop,
     first_repeated_condition,
     first_class_for_variable,
+    first_made_bool,
+    first_longer_number,
 )
 """All checks but that of keywords. Their order does not matter, as the smallest offset counts."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from fimlsp.datasets.bench import BenchSettings
 from fimlsp.datasets.cuts import Selection
-from fimlsp.datasets.plan import ReplayPlan, model_digest
+from fimlsp.datasets.plan import PACKAGES, ReplayPlan, code_digest, digest, model_digest
 from fimlsp.datasets.run_folder import RunFolder
 from fimlsp.models.loading import BUNDLED
 
@@ -57,3 +57,8 @@ def test_plans_of_earlier_versions_are_read(name):
     plan = folder.plan(ReplayPlan)
     assert json.loads(json.dumps(plan.to_json())).items() >= row.items()
     assert folder.about.workers
+
+
+def test_the_digest_of_code_has_the_files_of_each_package():
+    digests = [code_digest([name]) for name in (*PACKAGES, "lsp_server")]
+    assert len({*digests, digest([])}) == len(digests) + 1

@@ -23,6 +23,7 @@ from fimlsp.languages.python.suggestion_checks.comparisons import (
     first_self_comparison,
 )
 from fimlsp.languages.python.suggestion_checks.copies import first_copied_body
+from fimlsp.languages.python.suggestion_checks.guesses import first_longer_number, first_made_bool
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_endless_call,
     first_imported_parameter,
@@ -386,6 +387,46 @@ CLASSES = [
 def test_no_class_stands_for_a_variable_of_its_name(marked):
     *around, issue = split(marked)
     assert first_class_for_variable(*around) == issue
+
+
+MADE_BOOL = [
+    "class A:\n    def to_row(self) -> <|¦bool:\n        return self.b|>\n",
+    "class A:\n    async def _find(self, a: int) -><| ¦bool|>:\n",
+    "def copy() <|-> ¦bool:|>\n    ...\n",
+    "def copy() -> bo<|ol:|>\n    ...\n",
+    "def to_row(self) -> <|bool | None:|>\n    ...\n",
+    "def to_row(self) -> <|Boolean:|>\n    ...\n",
+    "def is_new(self) -> <|bool:|>\n    ...\n",
+    "def total(self) -> <|bool:|>\n    ...\n",
+    "def is_new(a) -> <|bool:\n    return a¦\ndef make(a) -> bool:\n    return a|>\n",
+    "to_row = <|bool|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", MADE_BOOL)
+def test_no_function_that_makes_something_returns_bool(marked):
+    *around, issue = split(marked)
+    assert first_made_bool(*around) == issue
+
+
+NUMBERS = [
+    "end = 2<|¦56|>\n",
+    "end = 1.5<|¦0|>\n",
+    "end = 0x1<|¦f, 2|>\n",
+    "f(a, 10<|¦0)|>\n",
+    "end = 2<| + 56|>\n",
+    "end = 2<|\nstart = 56|>\n",
+    "end = 1.<|50|>\n",
+    "end2<|56 = 1|>\n",
+    "end = <|256|>\n",
+    "<|256|>\n",
+]
+
+
+@pytest.mark.parametrize("marked", NUMBERS)
+def test_no_number_gets_more_digits(marked):
+    *around, issue = split(marked)
+    assert first_longer_number(*around) == issue
 
 
 ENDLESS = [
