@@ -222,7 +222,7 @@ class Worker:
     def run(self) -> None:
         """Handle messages for ever. Idle time is used to prepare documents, then to free memory.
 
-        A busy worker has no idle time, so it also frees memory after each message.
+        A busy worker has no idle time, so it also frees memory after an answer.
         """
         while True:
             message = self._inbox.next(PAUSE_S)
@@ -237,6 +237,7 @@ class Worker:
                 message = self._inbox.next()
             if message is not None:
                 self.handle(message)
+            if isinstance(message, Complete):
                 self._memory.look()
 
     def handle(self, message: Request) -> None:
