@@ -18,7 +18,7 @@ MOST_MODULES = {
     "edit, server": 11,
     "edit, worker": 7,
     "request, server": 11,
-    "answer, worker": 67,
+    "answer, worker": 68,
     "reply, server": 10,
 }
 
