@@ -52,10 +52,11 @@ def random_pattern(rng: random.Random, depth: int) -> str:
     return rng.choice(LOOKS).format(rng.choice("abc"))
 
 
-def test_random_expressions():
+@pytest.mark.parametrize("n", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_random_expressions(n):
     rng = random.Random(5)
     n_held = n_refused = 0
-    while n_held < 120:
+    while n_held < n:
         patterns = [random_pattern(rng, 3) for _ in range(rng.randint(1, 3))]
         if any(re.match(pattern, "") for pattern in patterns):
             continue

@@ -83,7 +83,7 @@ ELEMENT = b"let x = (\n  <ul a='b'>\n    {c.map((d) => (\n      <li>d, {d}</li>\
 
 
 def test_an_element_that_is_edited():
-    data = b"let x = (\n  <ul>\n" + b"    <li a='b'>\n      {c}, d\n    </li>\n" * 20 + b"  </ul>\n)\n"
+    data = b"let x = (\n  <ul>\n" + b"    <li a='b'>\n      {c}, d\n    </li>\n" * 8 + b"  </ul>\n)\n"
     pieces = (b"<p>", b" it's", b"\n", b"{", b"e", b"}", b"</", b"p", b">", b"`", b"<!", b'<b a="', b'"/>')
     typed = type_a_line(TSX, data, pieces)
     assert b"".join(pieces) in typed
