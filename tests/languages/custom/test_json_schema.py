@@ -392,7 +392,10 @@ def reads_whole(name, value):
     return state is not None and state.complete
 
 
-REORDERED = ("not", "not closed", "not closed beside others", "not not", "some properties", "if", "names")
+REORDERED = (
+    *("not", "not closed", "not closed beside others", "not not", "some properties", "if", "names"),
+    "earlier dependencies",
+)
 """Schemas whose properties are in an order that is not the one of the random values."""
 
 
