@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import gc
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from fimlsp.lexing.bounded_dict import BoundedDict, WeighedDict
+from fimlsp.lsp_server.worker import memory
 from fimlsp.lsp_server.worker.memory import LEAST_GROWTH, MOST_GROWTH, MemoryBound, resident_memory
 
 HALF = MOST_GROWTH // 2
+
+
+@pytest.fixture
+def collects_nothing(monkeypatch):
+    """Collections take seconds in the process of the tests, and the processes below need none."""
+    monkeypatch.setattr(memory, "gc", SimpleNamespace(unfreeze=lambda: None, collect=lambda: None))
 
 
 class Process:
@@ -50,6 +58,7 @@ LOOKS = [
 
 
 @pytest.mark.parametrize(("growth", "n_returned", "is_kept"), LOOKS)
+@pytest.mark.usefixtures("collects_nothing")
 def test_a_look(growth, n_returned, is_kept):
     process = Process(5 * MOST)
     bound = MemoryBound(process.resident, process.give_back)
@@ -89,6 +98,7 @@ class Holed:
             self.cached, self.held = 0, int(self.held * self.kept)
 
 
+@pytest.mark.usefixtures("collects_nothing")
 @pytest.mark.parametrize("kept", [0, 0.5, 0.75, 0.8])
 def test_memory_is_level_though_the_allocator_keeps_most_of_it(kept):
     process = Holed(kept)
@@ -125,6 +135,7 @@ def test_memory_is_level_however_much_is_cached():
     assert most < before + 1.3 * MOST_GROWTH
 
 
+@pytest.mark.usefixtures("collects_nothing")
 def test_all_caches_are_emptied_and_work_as_before():
     bounded, weighed = BoundedDict[int, int](8), WeighedDict[int, int](8, lambda _, value: value)
     gone = BoundedDict[int, int](8)
