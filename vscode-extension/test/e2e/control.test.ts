@@ -35,14 +35,14 @@ async function suggestsNothing(): Promise<void> {
 
 scene(code, "by hand only: typing brings nothing, Alt+\\ does", async () => {
   await code.open("automatic.py");
-  await code.command("Turn Suggestions While Typing On or Off");
+  await code.command("Turn Automatic Suggestions On or Off");
   await code.statusSays("fimlsp: invoked only");
   await suggestsNothing();
   await code.press("Alt+\\");
   await code.ghostAppears();
   await code.press("ArrowLeft"); // which takes it away without dismissing it, as Escape would
   await code.press("ArrowRight");
-  await code.command("Turn Suggestions While Typing On or Off");
+  await code.command("Turn Automatic Suggestions On or Off");
   await code.statusSays("fimlsp");
   await code.type("h");
   await code.ghostAppears();
@@ -95,7 +95,7 @@ scene(code, "a model that cannot be used is visible as long as that is so", asyn
   await code.type("h");
   await code.ghostAppears();
   await code.statusSays("fimlsp", "warning");
-  assert.match(await code.tooltip(), /Suggestion shown\s+Model: bundled\s+\/no\/such\/model is neither/);
+  assert.match(await code.tooltip(), /Suggestion shown\s+Model: bundled\s+Cannot find a model '\/no\/such\/model'/);
   await code.screenshot("problem");
   await code.press("Escape");
   await code.statusSays("fimlsp", "check");
