@@ -200,8 +200,10 @@ class Inbox:
         return request_id in self._cancelled
 
     def finish(self, request_id: int) -> None:
-        """The request is answered; drop its cancellation."""
-        self._cancelled.discard(request_id)
+        """The request is answered, as are those before it; drop their cancellations, also late ones."""
+        for cancelled in [*self._cancelled]:
+            if cancelled <= request_id:
+                self._cancelled.discard(cancelled)
 
 
 class Worker:

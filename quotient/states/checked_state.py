@@ -556,27 +556,10 @@ class FaultRepairs:
             for text in islice(completions_of(self.state, uncommon=uncommon), _REPAIRED_TRIES)
             for head in (text.split(b"\n")[0], text, text[:-1])  # its end may need the rest of this line
         ]
-        if closers := self._closers:
+        if closers := self.state.closers:
             heads = [head + closers for head in heads]
         for head in dict.fromkeys((*heads, b"")):
             yield from (head + b"\n" + margin for margin in margins)
-
-    @property
-    def _closers(self) -> bytes:
-        """The text that ends the string open before the state, and the brackets, the innermost first."""
-        lexer, lexical = self.state.lexer, self.state.lexer.lexical
-        closers, kinds, modes = b"", lexical.kinds_in(lexical.dfa.live[lexer.state]), lexer.modes
-        last = lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
-        if last in lexical.brackets or last in lexical.brackets.values():
-            modes = modes.after(last) or modes
-        elif lexer.accepted in (-1, lexical.bad) and lexer.state != lexical.dfa.starts[modes.mode]:
-            ends = (lexical.shortest_words.suffix(lexer.state, kind) for kind in kinds if kind != lexical.bad)
-            closers = min((end for end in ends if end is not None), key=len, default=b"")
-        while modes.parent is not None and modes.shape in lexical.brackets:
-            kind = lexical.kinds.index(lexical.brackets[modes.shape])
-            closers += lexical.shortest_words.suffix(lexical.dfa.starts[modes.mode], kind) or b""
-            modes = modes.parent
-        return closers
 
     def _continued(self, text: bytes) -> Iterator[bytes]:
         """A few completions that start with *text*."""

@@ -172,6 +172,23 @@ class GrammarState:
             suffix is not None and self._reads(suffix) for suffix in suffixes
         )
 
+    @property
+    def closers(self) -> bytes:
+        """The text that ends the string that is open here, and then the brackets, the innermost first."""
+        lexer, lexical = self.lexer, self.lexer.lexical
+        closers, kinds, modes = b"", lexical.kinds_in(lexical.dfa.live[lexer.state]), lexer.modes
+        last = lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
+        if last in lexical.brackets or last in lexical.brackets.values():
+            modes = modes.after(last) or modes
+        elif lexer.accepted in (-1, lexical.bad) and lexer.state != lexical.dfa.starts[modes.mode]:
+            ends = (lexical.shortest_words.suffix(lexer.state, kind) for kind in kinds if kind != lexical.bad)
+            closers = min((end for end in ends if end is not None), key=len, default=b"")
+        while modes.parent is not None and modes.shape in lexical.brackets:
+            kind = lexical.kinds.index(lexical.brackets[modes.shape])
+            closers += lexical.shortest_words.suffix(lexical.dfa.starts[modes.mode], kind) or b""
+            modes = modes.parent
+        return closers
+
     def _reads(self, data: bytes) -> bool:
         step = self.lexer.feed(data)
         return step is not None and step.lexer.accepted != step.lexer.lexical.bad

@@ -17,14 +17,17 @@ from fimlsp.languages.python.suggestion_checks.brackets import (
     first_repeated_element,
     first_repeated_key,
 )
-from fimlsp.languages.python.suggestion_checks.classes import first_class_for_variable
 from fimlsp.languages.python.suggestion_checks.comparisons import (
     first_empty_loop,
     first_repeated_condition,
     first_self_comparison,
 )
-from fimlsp.languages.python.suggestion_checks.copies import first_copied_body
-from fimlsp.languages.python.suggestion_checks.guesses import first_longer_number, first_made_bool
+from fimlsp.languages.python.suggestion_checks.guesses import (
+    first_class_for_variable,
+    first_copied_body,
+    first_longer_number,
+    first_made_bool,
+)
 from fimlsp.languages.python.suggestion_checks.lines import (
     first_endless_call,
     first_imported_parameter,

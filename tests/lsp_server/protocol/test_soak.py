@@ -229,6 +229,22 @@ def project(folder):
     return [(folder / name, text + imports) for name, text in texts.items()]
 
 
+async def ended(server, editors, others):
+    """What was seen by *editors*, after all their requests and those of *others* were answered once."""
+    for client in (*others, *editors):
+        await client.end()
+    seen = sum((editor.seen for editor in editors), Counter())
+    print(*(f"{number} {name}" for name, number in seen.items()), sep=", ")
+    faults = [fault for editor in editors for fault in editor.faults]
+    print(f"{len(faults)} faults", *faults[:20], sep="\n")
+    assert not faults
+    n_others = sum(len(other.asked) for other in others)
+    print(f"{n_others} requests of others, each answered once")
+    assert server.process.returncode is None
+    assert children(server.pid) == []
+    return seen
+
+
 async def long_soak(server, folder, seconds):
     """Editors, a client at random, a hostile one, killed clients and troubles at once, for so many *seconds*.
 
@@ -276,21 +292,8 @@ async def long_soak(server, folder, seconds):
         at_moments(spread(N_HOSTILE_FILES, 1), progress, litter),
     )
     assert next(troubles, None) is None
-    await hostile.end()
-    await writer.end()
-    for editor in editors:
-        await editor.end()
-    seen = sum((editor.seen for editor in editors), Counter())
-    print(*(f"{number} {name}" for name, number in seen.items()), sep=", ")
-    faults = [fault for editor in editors for fault in editor.faults]
-    print(f"{len(faults)} faults", *faults[:20], sep="\n")
-    assert not faults
-    n_others = len(writer.asked) + len(hostile.asked)
-    print(f"{n_others} requests of others, each answered once")
-    assert server.process.returncode is None
-    assert children(server.pid) == []
     assert not watch.zombies
-    return watch, seen
+    return watch, await ended(server, editors, [writer, hostile])
 
 
 @pytest.mark.soak

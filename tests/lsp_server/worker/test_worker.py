@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import threading
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lsp_server.messages import (
     Answer,
+    Cancel,
     Close,
     Complete,
     Completion,
@@ -299,3 +301,12 @@ def test_a_request_ends_for_a_message_only_if_nobody_waits_for_it(case):
     sink.seek(0)
     answers = [report for report in iter(lambda: read_report(sink), None) if isinstance(report, Answer)]
     assert [answer.completion.reason for answer in answers] == [str(ends)]
+
+
+def test_a_cancellation_that_comes_late_is_forgotten_with_the_next_answer(monkeypatch):
+    monkeypatch.setattr(worker_module.os, "_exit", lambda _: None)
+    inbox = Inbox()
+    inbox.finish(1)
+    inbox.fill(io.BytesIO(b"".join(pickle.dumps(Cancel(number)) for number in (1, 3, 4))))
+    inbox.finish(3)
+    assert [number for number in range(6) if inbox.is_cancelled(number)] == [4]
