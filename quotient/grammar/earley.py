@@ -55,9 +55,19 @@ class State:
         completed: the left-hand sides of the rules whose dot is at the end.
         expected: the nonterminals after a dot.
         gotos: the next state by symbol, filled by `Automaton.goto`.
+        after_any: the next states by sets of symbols, filled by `Automaton.goto_any`.
     """
 
-    __slots__ = ("_expected_bits", "by_symbol", "completed", "expected", "gotos", "items", "rules")
+    __slots__ = (
+        "_expected_bits",
+        "after_any",
+        "by_symbol",
+        "completed",
+        "expected",
+        "gotos",
+        "items",
+        "rules",
+    )
 
     def __init__(self, rules: Rules, items: tuple[int, ...], is_nonterminal: Callable[[int], bool]) -> None:
         by_symbol: dict[int, list[int]] = {}
@@ -74,6 +84,7 @@ class State:
         self.completed = tuple(completed)
         self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
         self.gotos: dict[int, State] = {}
+        self.after_any: dict[frozenset[int], tuple[State, ...]] = {}
         self._expected_bits = -1
 
     @property
@@ -277,6 +288,13 @@ class Automaton:
             state.gotos[symbol] = following
         return following
 
+    def goto_any(self, state: State, symbols: frozenset[int]) -> tuple[State, ...]:
+        """The states that *state* leads to on those of *symbols* that it expects."""
+        expected = [symbol for symbol in state.expected if symbol in symbols]
+        following = tuple(dict.fromkeys([self.goto(state, symbol) for symbol in expected]))
+        state.after_any[symbols] = following
+        return following
+
     def _layer_of(self, state: State) -> Layer:
         layer = self.layer
         while layer.rules is not state.rules:
@@ -454,7 +472,6 @@ class Earley:
 
     def completed(self, entries: dict[Entry, None]) -> EarleySet:
         """The set with *entries* and all entries that follow from complete rules among them."""
-        goto = self.automaton.goto
         done: set[Completion] = set()
         todo = list(entries)
         while todo:
@@ -474,12 +491,14 @@ class Earley:
                 for state in states:
                     entries[state, begun] = None
                 for state, earlier in begun.waiting:
-                    for expected in state.expected:
-                        if expected in symbols:
-                            entry = state.gotos.get(expected) or goto(state, expected), earlier
-                            if entry not in entries:
-                                entries[entry] = None
-                                todo.append(entry)
+                    following = state.after_any.get(symbols)
+                    if following is None:
+                        following = self.automaton.goto_any(state, symbols)
+                    for after in following:
+                        entry = after, earlier
+                        if entry not in entries:
+                            entries[entry] = None
+                            todo.append(entry)
         kept: list[Entry] = []
         waiting: list[Entry] = []
         wanted: set[int] = set()
