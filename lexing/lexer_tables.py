@@ -132,8 +132,8 @@ class LexerTables:
         "start",
         "terminated",
         "unknown",
-        "word_part",
         "word_bits",
+        "word_part",
         "word_states",
         "words",
     )

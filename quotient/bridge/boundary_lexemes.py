@@ -31,8 +31,8 @@ class BoundaryLexeme:
 
     `kind` is the kind of the lexeme that straddles the end, or None if the last lexeme ends with the middle.
     The next lexeme starts `offset` bytes after the cursor. This is possible if the middle ends inside
-    `modes`, with the DFA in one of the bit set `states`. If these states are inside a checked word, `word` is the part of
-    it in the right context.
+    `modes`, with the DFA in one of the bit set `states`. If these states are inside a checked word, `word` is
+    the part of it in the right context.
     """
 
     kind: int | None
@@ -203,7 +203,7 @@ class BoundaryLexer:
 
 @remembered(256)
 def _moves(lexical: LexerTables, byte: int) -> tuple[tuple[int, int, bytes | None], ...]:
-    """The states that *byte* leads to, each with the bit set of those before it, and `_delimiter_after` it."""
+    """The states that *byte* leads to: each with the bit set of those before, and its `_delimiter_after`."""
     moves: dict[int, list[int]] = {}
     for state, following in enumerate(map(itemgetter(byte), lexical.dfa.rows)):
         if following:

@@ -556,49 +556,88 @@ def merged(earley: Earley, sets: Iterable[EarleySet]) -> EarleySet:
     return EarleySet(tuple(entries), earley.automaton.predicted(frozenset(expected)), waiting)
 
 
+class CanonicalSet(EarleySet):
+    """A set that stands for all equivalent ones. Most sets in memory are of this kind, so they are compact.
+
+    Its entries are made when they are asked for; those that expect no nonterminal count as waiting as well.
+    """
+
+    __slots__ = ("_origins", "_states")
+
+    def __init__(
+        self, states: tuple[State, ...], origins: tuple[EarleySet, ...], predicted: Predicted
+    ) -> None:
+        self.predicted = predicted
+        self.last_completions = _NONE_YET
+        self._states = states
+        self._origins = origins
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:  # type: ignore[override]  # a slot of all other sets
+        """As in `EarleySet`."""
+        return tuple(zip(self._states, self._origins, strict=True))
+
+    @property
+    def waiting(self) -> tuple[Entry, ...]:  # type: ignore[override]  # likewise
+        """As in `EarleySet`."""
+        return tuple(zip(self._states, self._origins, strict=True))
+
+    def is_made_of(
+        self, states: tuple[State, ...], origins: tuple[EarleySet, ...], predicted: Predicted
+    ) -> bool:
+        """True if these are its parts."""
+        return self._states is states and self._origins == origins and self.predicted is predicted
+
+
 _MOST_ORIGINS = 3_000
 _DEEPEST = 40
-
-_Key = tuple[Predicted, tuple[Entry, ...]]
 
 
 class CanonicalSets:
     """Maps Earley sets to canonical ones. Equivalent sets have the same one while something holds it."""
 
-    __slots__ = ("_origins", "_sets", "_wanted")
+    __slots__ = ("_origins", "_passing", "_sets", "_states", "_wanted")
 
     def __init__(self) -> None:
-        self._sets: WeakValueDictionary[_Key, EarleySet] = WeakValueDictionary()
+        self._sets: WeakValueDictionary[int, CanonicalSet] = WeakValueDictionary()
+        self._states: dict[tuple[State, ...], tuple[State, ...]] = {}
         self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
+        self._passing: dict[tuple[EarleySet, State], EarleySet] = {}
         self._wanted = WeighedDict[tuple[Predicted, State], frozenset[int]](
             2 * MEGABYTE, lambda _, wanted: sys.getsizeof(wanted)
         )
 
     def standing_for(self, earley_set: EarleySet) -> EarleySet:
         """A set that is equivalent to *earley_set*: the same may follow, and the same rules are open."""
-        return self._set(earley_set.predicted, earley_set.entries, _DEEPEST)
+        try:
+            return self._set(earley_set.predicted, earley_set.entries, _DEEPEST)
+        finally:
+            self._passing.clear()
 
     def _set(self, predicted: Predicted, kept: tuple[Entry, ...], depth: int) -> EarleySet:
-        entries = tuple(
-            dict.fromkeys([(state, self._origin(origin, state, depth)) for state, origin in kept])
-        )
-        key = predicted, entries
-        canonical = self._sets.get(key)
-        if canonical is None:
-            waiting = tuple([entry for entry in entries if entry[0].expected])
-            canonical = self._sets[key] = EarleySet(entries, predicted, waiting)
+        entries = dict.fromkeys([(state, self._origin(origin, state, depth)) for state, origin in kept])
+        pattern = tuple([state for state, _ in entries])
+        states = self._states.setdefault(pattern, pattern)
+        origins = tuple([origin for _, origin in entries])
+        key = hash((predicted, states, origins))
+        while (canonical := self._sets.get(key)) is not None:
+            if canonical.is_made_of(states, origins, predicted):
+                return canonical
+            key += 1  # another set with the same hash, which is rare
+        canonical = self._sets[key] = CanonicalSet(states, origins, predicted)
         return canonical
 
     def _origin(self, origin: EarleySet, state: State, depth: int) -> EarleySet:
         """The part of *origin* that the rules of *state*, which started there, depend on."""
-        if not origin.entries or not depth:
+        if not depth or not origin.entries:
             return origin
         key = origin, state
-        canonical = self._origins.get(key)
+        known = self._origins if isinstance(origin, CanonicalSet) else self._passing
+        canonical = known.get(key)
         if canonical is None:
             wanted = self._wanted_at(origin.predicted, state)
             kept = tuple([entry for entry in origin.waiting if not wanted.isdisjoint(entry[0].expected)])
-            canonical = self._origins[key] = self._set(origin.predicted, kept, depth - 1)
+            canonical = known[key] = self._set(origin.predicted, kept, depth - 1)
         return canonical
 
     def _wanted_at(self, predicted: Predicted, state: State) -> frozenset[int]:

@@ -32,8 +32,8 @@ _BLANK = re.compile(rb"[ \t\v\f]*")
 class LexemeState:
     """A state of a middle that forms a single lexeme together with the text on both sides.
 
-    `goals` is the bit set of the states of the DFA from which the right context ends the lexeme properly. If the lexeme
-    ends inside a checked word, `word` is the part of that word in the right context.
+    `goals` is the bit set of the states of the DFA from which the right context ends the lexeme properly. If
+    the lexeme ends inside a checked word, `word` is the part of that word in the right context.
     """
 
     lexer: LexerState
