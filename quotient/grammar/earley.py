@@ -374,6 +374,11 @@ class EarleySet:
         self.waiting = waiting
         self.last_completions: dict[int, Completion] = _NONE_YET
 
+    @property
+    def is_empty(self) -> bool:
+        """True without entries, as before any symbol."""
+        return not self.entries
+
     def expects(self, terminal: int) -> bool:
         """True if *terminal* may come next. O(entries)."""
         for state, _ in self.entries:
@@ -504,7 +509,7 @@ class Earley:
         wanted: set[int] = set()
         for entry in entries:
             state, origin = entry
-            if state.by_symbol or not origin.entries:
+            if state.by_symbol or origin.is_empty:
                 kept.append(entry)
             if state.expected:
                 waiting.append(entry)
@@ -539,7 +544,7 @@ class Earley:
             for expected in state.expected:
                 if expected in symbols:
                     after = self.automaton.goto(state, expected)
-                    if after.by_symbol or len(after.completed) != 1 or not earlier.entries:
+                    if after.by_symbol or len(after.completed) != 1 or earlier.is_empty:
                         return None
                     completions.add((after.completed[0], earlier))
         return completions.pop() if len(completions) == 1 else None
@@ -575,12 +580,17 @@ class CanonicalSet(EarleySet):
     @property
     def entries(self) -> tuple[Entry, ...]:  # type: ignore[override]  # a slot of all other sets
         """As in `EarleySet`."""
-        return tuple(zip(self._states, self._origins, strict=True))
+        return tuple(zip(self._states, self._origins))  # noqa: B905  # likewise
 
     @property
     def waiting(self) -> tuple[Entry, ...]:  # type: ignore[override]  # likewise
         """As in `EarleySet`."""
-        return tuple(zip(self._states, self._origins, strict=True))
+        return tuple(zip(self._states, self._origins))  # noqa: B905  # in the innermost loop
+
+    @property
+    def is_empty(self) -> bool:
+        """As in `EarleySet`."""
+        return not self._states
 
     def is_made_of(
         self, states: tuple[State, ...], origins: tuple[EarleySet, ...], predicted: Predicted
@@ -629,7 +639,7 @@ class CanonicalSets:
 
     def _origin(self, origin: EarleySet, state: State, depth: int) -> EarleySet:
         """The part of *origin* that the rules of *state*, which started there, depend on."""
-        if not depth or not origin.entries:
+        if not depth or origin.is_empty:
             return origin
         key = origin, state
         known = self._origins if isinstance(origin, CanonicalSet) else self._passing
