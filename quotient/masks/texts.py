@@ -89,7 +89,7 @@ class Texts(Sequence[bytes]):
 
 
 def _firsts_longer_than(lengths: Ints) -> list[int]:
-    """For each number below the largest of the ascending *lengths*, the index of the first that exceeds it."""
+    """For each number below the last of the ascending *lengths*, the index of the first that exceeds it."""
     longest = lengths[-1] if len(lengths) else 0
     firsts: list[int] = np.searchsorted(lengths, np.arange(longest, dtype=lengths.dtype), "right").tolist()
     return firsts
