@@ -8,7 +8,6 @@ kilobyte, at each question about a text with it.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -335,7 +334,8 @@ def _known_from(data: bytes, start: int) -> int:
 
 def _begun_alike(text: bytes, others: Sequence[bytes]) -> int:
     """The most bytes of *text* with which one of *others* starts."""
-    return max(len(os.path.commonprefix((text, other))) for other in others)
+    sizes = range(len(text), -1, -1)
+    return next(size for size in sizes if any(other.startswith(text[:size]) for other in others))
 
 
 def _is_docstring(statement: Evaluation) -> bool:
