@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
-import { scene, until, VSCode } from "./vscode";
+import { killProcesses, PYTHON, scene, until, VSCode } from "./vscode";
 
 // each with a word of its own, as what stands in one file is suggested in the others: here, nothing
 const area = (side: string): string => `def area(${side}h, height):\n    return ${side}<|>\n`;
 const FILES = {
   "automatic.py": area("widt"),
   "here.py": area("lengt"),
+  "killed.py": area("dark"),
   "language.py": area("breadt"),
   "note.toml": "x = <|>\n",
   "other.py": area("dept"),
@@ -144,4 +145,19 @@ scene(code, "an interpreter that cannot be used is told as what it is", async ()
   code.configure();
   await code.statusSays(/./, "loading");
   await code.isReady();
+});
+
+scene(code, "a server that is killed is told once, and another one suggests", async () => {
+  await code.open("killed.py");
+  killProcesses((command) => command.includes(PYTHON) && command.includes("--stdio"));
+  const toasts = code.page.locator(".notification-toast");
+  await toasts.first().waitFor();
+  await code.statusSays(/./, "loading");
+  await code.isReady();
+  await code.screenshot("killed");
+  assert.deepEqual(await toasts.locator(".notification-list-item-message").allInnerTexts(), [
+    "Connection to server got closed. Server will restart.",
+  ]);
+  await code.type("h");
+  await code.ghostAppears();
 });
