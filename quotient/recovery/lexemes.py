@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.lexer_tables import LexerTables, longest_match
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match, remembered
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.lexing.nesting import Column, ModeStack
-from fimlsp.quotient.language.tables import LanguageTables
 
 _MOST_CLOSED = 12
 _MOST_TRIED = 12
@@ -100,7 +98,7 @@ def lexemes(
     return _known(lexical, text, modes, ended_early=is_early).shifted(start)
 
 
-@lru_cache(maxsize=_MOST_KNOWN)
+@remembered(_MOST_KNOWN)
 def _known(lexical: LexerTables, text: bytes, modes: ModeStack | None, *, ended_early: bool) -> Lexemes:
     """The lexemes of a short *text*: the candidates for one cursor read the same line many times."""
     return _Reader(lexical, text, ended_early=ended_early, modes=modes).read()
@@ -260,8 +258,8 @@ class CursorLine(NamedTuple):
     may_open: bool = True
 
 
-@lru_cache(maxsize=_MOST_KNOWN)
-def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLine:
+@remembered(_MOST_KNOWN)
+def cursor_line(lexical: LexerTables, before: bytes, after: bytes) -> CursorLine:
     """The line with *before* left of the cursor and *after* right of it, if a middle starts with code."""
     lead = _INDENTATION.match(before or after)
     assert lead is not None
@@ -269,7 +267,7 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
     blank = CursorLine(column_of(lead.group()) if lead.group() else None)
     if not code.strip():
         return blank
-    lexical = tables.lexical
+    closers = lexical.brackets.values()
     start, position = lexical.dfa.starts[lexical.unknown.mode], 0
     closes: list[int] = []
     first: int | None = None
@@ -277,7 +275,7 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
         kind, position = match
         if kind in lexical.skipped and not closes:
             return CursorLine() if before.strip() else blank
-        if lexical.kinds[kind] not in tables.opening_of:
+        if lexical.kinds[kind] not in closers:
             first = kind if not closes and lead.end() + position < len(before) else None
             break
         closes.append(kind)

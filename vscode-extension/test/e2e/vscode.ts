@@ -369,12 +369,13 @@ function freePort(): Promise<number> {
   });
 }
 
-/** End the processes on this machine with such a command line, at a stroke. */
-export function killProcesses(isOne: (command: string) => boolean): void {
-  const numbers = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  for (const id of numbers.filter((each) => isOne(commandOf(each)))) {
+/** End the processes on this machine with such a command line, at a stroke; how many there were. */
+export function killProcesses(isOne: (command: string) => boolean): number {
+  const numbers = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isOne(commandOf(name)));
+  for (const id of numbers) {
     process.kill(Number(id), "SIGKILL");
   }
+  return numbers.length;
 }
 
 function commandOf(id: string): string {
