@@ -13,7 +13,7 @@ from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
-from fimlsp.lexing.automata.paths import Paths, Separation, ShortestWords
+from fimlsp.lexing.automata.paths import Paths, Separation, ShortestWords, bits_of
 from fimlsp.lexing.lexical_spec import NO_KIND, LexicalSpec
 
 NEWLINE, DEDENT = "NEWLINE", "DEDENT"
@@ -78,7 +78,7 @@ class LexerTables:
         quiet: bytes; lexemes that start with one of them leave a blank line blank.
         skipped: kinds that never reach the grammar.
         blank: kinds that are allowed wherever the lexer reads them.
-        word_states: the DFA states inside a word that must be one of `words`.
+        word_states: the DFA states inside a word that must be one of `words`; `word_bits` is their bit set.
         counted_states: the DFA states inside a part of limited length.
         checked: the union of `word_states` and `counted_states`.
         loops: for each state, the bytes that change neither the state nor a checked part.
@@ -132,6 +132,7 @@ class LexerTables:
         "start",
         "terminated",
         "unknown",
+        "word_bits",
         "word_part",
         "word_states",
         "words",
@@ -187,6 +188,7 @@ class LexerTables:
         self.word_states, self.counted_states = self.word_part.states, self.counted_part.states
         self.counted_kind = self._kind(self.counted_part.kind or None)
         self.most_counted = self.counted_part.most
+        self.word_bits = bits_of([*self.word_states], len(spec.dfa.rows))
         self.checked = self.word_states | self.counted_states
         self.loops = Loops(spec.dfa, self.checked)
 

@@ -166,6 +166,9 @@ _NO_LINE = Line(0)
 _LineEndKey = tuple[RightContext, tuple[int, ...] | None, int, Inside, tuple[Reading, ...]]
 
 
+_WayIn = tuple[int, bytes]
+"""The marker of an entry, and the white space before the first lexeme."""
+
 _Left = tuple[LeftContext, int | None, int | None]
 """A left context, with the number of its blocks and the bracket that `middle_grammar` is given."""
 
@@ -202,6 +205,9 @@ class RightSideFinder:
         self.tables = document.tables
         self.cursor = cursor
         self._rests_of_lines: dict[int, tuple[Line, RightContext] | None] = {}
+        self._from_starts: dict[tuple[int, int], tuple[Line, RightContext] | None] = {}
+        self._ways_in: dict[tuple[int | None, tuple[int, ...], int, int, bool], _WayIn | None] = {}
+        self._leading = _leading_delimiter(document.tables.lexical, document.data, cursor)
         self.line_ends: dict[_LineEndKey, LineEnd] = {}
         self.modes_of_marker: dict[int, set[ModeStack]] = {}
 
@@ -275,16 +281,23 @@ class RightSideFinder:
             return None
         return line, following
 
+    def _rest_from(self, position: int, line_start: int) -> tuple[Line, RightContext] | None:
+        """As `_rest_of_line`, with the readings of one *line_start* alone; None also if it has none."""
+        key = position, line_start
+        if key not in self._from_starts:
+            rest = self._rest_of_line(position)
+            if rest is not None and rest[0].readings:
+                line = rest[0].from_line_start(line_start)
+                rest = (line, rest[1]) if line.readings else None
+            self._from_starts[key] = rest
+        return self._from_starts[key]
+
     def _entry(self, boundary: BoundaryLexeme, tail: StringTail) -> RightEntry | None:
         """The entry by *boundary* and *tail* into the rest of the cursor's line; None if that is invalid."""
-        rest_of_line = self._rest_of_line(tail.end)
+        rest_of_line = self._rest_from(tail.end, tail.line_start)
         if rest_of_line is None:
             return None
         line, following = rest_of_line
-        if line.readings:
-            line = line.from_line_start(tail.line_start)
-            if not line.readings:
-                return None
         if boundary.kind is None and not tail.kinds and line.blank:
             return self._entry_into_blank(boundary, tail, line, following)
         if self._stays_line(tail, line):
@@ -313,6 +326,18 @@ class RightSideFinder:
         self, boundary: BoundaryLexeme, tail: StringTail, line: Line, following: RightContext
     ) -> RightEntry | None:
         """The entry into the rest *line*, *following* being the context after it; None if that is invalid."""
+        key = boundary.kind, tail.kinds, tail.end, tail.line_start, not tail.opened
+        if key not in self._ways_in:
+            self._ways_in[key] = self._way_in(boundary, tail, line, following)
+        way_in = self._ways_in[key]
+        if way_in is None:
+            return None
+        return RightEntry(boundary, tail.opened, self._delimiter(tail), *way_in)
+
+    def _way_in(
+        self, boundary: BoundaryLexeme, tail: StringTail, line: Line, following: RightContext
+    ) -> _WayIn | None:
+        """The marker of an entry into the rest *line*, and its lead; many modes share them."""
         is_seen = boundary.kind is not None and boundary.kind not in self.tables.lexical.skipped
         straddling = (boundary.kind,) if boundary.kind is not None and is_seen else ()
         own = () if line.readings else line.kinds
@@ -326,13 +351,11 @@ class RightSideFinder:
             width = min(width, 1)  # a line joiner decides the column, unless it is in column 0
         unmatched = len(line.closers) + following.unmatched - len(line.openers)
         inside = BLOCK | BRACKET if self.tables.offside and (unmatched > 0 or tail.opened) else BLOCK
-        marker = self._marker(following, kinds, width, inside, line)
-        return RightEntry(boundary, tail.opened, self._delimiter(tail), marker, lead)
+        return self._marker(following, kinds, width, inside, line), lead
 
     def _delimiter(self, tail: StringTail) -> tuple[int, int] | None:
         """The delimiter at the cursor, if *tail* closes strings."""
-        lexical, data = self.tables.lexical, self.document.data
-        return _leading_delimiter(lexical, data, self.cursor) if tail.opened else None
+        return self._leading if tail.opened else None
 
     def _stays_line(self, tail: StringTail, line: Line) -> bool:
         """True if *line*, directly after the cursor, has to stay a line of its own outside brackets."""

@@ -11,13 +11,14 @@ such as white space.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property, reduce
 from operator import or_
 
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
 
 _DESCENDING = range(255, -1, -1)
+_ONE = ord("1")
 
 
 class Paths:
@@ -63,14 +64,14 @@ class Paths:
                 lengths.update(dict.fromkeys(layer, length))
         return lengths
 
-    def way_to(self, state: int, goals: Iterable[int]) -> bytes | None:
-        """A shortest byte string that leads from *state* to one of *goals*; None if there is none."""
-        goals = self._among(state, goals)
+    def way_to(self, state: int, goals: int) -> bytes | None:
+        """A shortest byte string that leads from *state* to one of the bit set *goals*; None without one."""
+        goals &= self.reachable[state]
         ways: dict[int, bytes] = {state: b""}
         waiting = deque(ways if goals else ())
         while waiting:
             current = waiting.popleft()
-            if current in goals:
+            if goals >> current & 1:
                 return ways[current]
             for following, byte in self._exits_of(current):
                 if following not in ways:
@@ -78,10 +79,20 @@ class Paths:
                     waiting.append(following)
         return None
 
-    def _among(self, state: int, goals: Iterable[int]) -> frozenset[int]:
-        """Those of *goals* that *state* leads to."""
-        reachable = self.reachable[state]
-        return frozenset(goal for goal in goals if reachable >> goal & 1)
+
+def bits_of(states: Sequence[int], count: int) -> int:
+    """The bit set of *states*, of which there are *count* in all. O(count)."""
+    if len(states) == 1:
+        return 1 << states[0]
+    digits = bytearray(b"0") * count
+    for state in states:
+        digits[-1 - state] = _ONE
+    return int(digits, 2)
+
+
+def states_in(bits: int) -> list[int]:
+    """The states in the bit set *bits*, ascending. O(its length)."""
+    return [state for state, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
 
 
 def _reachable(successors: list[list[int]]) -> list[int]:

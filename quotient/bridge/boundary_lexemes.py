@@ -8,8 +8,10 @@ the DFA there are few different ends (a median of 5 in Melcer et al. 2024, arXiv
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import reduce
+from operator import itemgetter, or_
 
+from fimlsp.lexing.automata.paths import bits_of
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, byte_that_leaves, closing_delimiter, remembered
@@ -29,14 +31,14 @@ class BoundaryLexeme:
 
     `kind` is the kind of the lexeme that straddles the end, or None if the last lexeme ends with the middle.
     The next lexeme starts `offset` bytes after the cursor. This is possible if the middle ends inside
-    `modes`, with the DFA in one of `states`. If these states are inside a checked word, `word` is the part of
-    it in the right context.
+    `modes`, with the DFA in one of the bit set `states`. If these states are inside a checked word, `word` is
+    the part of it in the right context.
     """
 
     kind: int | None
     offset: int
     modes: ModeStack
-    states: frozenset[int]
+    states: int
     word: bytes | None = None
 
 
@@ -47,41 +49,43 @@ def boundary_lexemes(
 
     O(lexemes that straddle the cursor).
     """
-    runs = BoundaryLexer(lexical, data, cursor, lexical.unknown)
-    by_start: dict[int, dict[tuple[int, int], tuple[int, ...]]] = {}
-    for modes in (lexical.unknown, *mode_stacks):
+    stacks = (lexical.unknown, *mode_stacks)
+    starts = {lexical.dfa.starts[modes.mode] for modes in stacks}
+    inside = reduce(or_, [lexical.paths.reachable[start] for start in starts])
+    straddling = _straddling(BoundaryLexer(lexical, data, cursor, lexical.unknown), inside)
+    for modes in stacks:
         start = lexical.dfa.starts[modes.mode]
-        if start not in by_start:
-            by_start[start] = _straddling(runs, start)
-        yield BoundaryLexeme(None, 0, modes, frozenset((start,)))
-        for (kind, offset), following in by_start[start].items():
-            in_word, outside = _states_before(lexical, start, data[cursor], following)
-            if kind in lexical.skipped and kind not in lexical.mode_changers:
-                yield BoundaryLexeme(None, offset, modes, in_word | outside)
+        yield BoundaryLexeme(None, 0, modes, 1 << start)
+        own = lexical.paths.reachable[start] & ~(1 << start)
+        for (kind, offset), before in straddling.items():
+            states = before & own
+            if states and kind in lexical.skipped and kind not in lexical.mode_changers:
+                yield BoundaryLexeme(None, offset, modes, states)
                 continue
-            if outside:
-                yield BoundaryLexeme(kind, offset, modes, outside)
+            in_word = states & lexical.word_bits
+            if states != in_word:
+                yield BoundaryLexeme(kind, offset, modes, states ^ in_word)
             closing = bytes((lexical.word_part.closing,))
             word = data[cursor : data.find(closing, cursor)] if in_word else b""
             if in_word and lexical.words.between(b"", word) is not None:
                 yield BoundaryLexeme(kind, offset, modes, in_word, word)
 
 
-def _straddling(runs: BoundaryLexer, start: int) -> dict[tuple[int, int], tuple[int, ...]]:
-    """The ends of lexemes that start in *start* and straddle the cursor, with the states leading there.
+def _straddling(runs: BoundaryLexer, inside: int) -> dict[tuple[int, int], int]:
+    """The ends of lexemes that are in one of the states *inside* before the cursor, with those states.
 
-    The states are those after the first byte of the right context.
+    Most modes of a lexer share most lexemes, so all are read together.
     """
-    states_by_end: dict[tuple[int, int], tuple[int, ...]] = {}
+    states_by_end: dict[tuple[int, int], int] = {}
     lexical, data, cursor = runs.lexical, runs.data, runs.cursor
     if cursor < len(data):
         absent = runs.absent_delimiters()
-        for state in _moves(lexical, start, data[cursor]):
-            if absent and _delimiter_after(lexical, state) in absent:
+        for following, states, delimiter in _moves(lexical, data[cursor]):
+            if not states & inside or delimiter in absent:
                 continue
-            end = runs.end(state)
+            end = runs.end(following)
             if end is not None and end[0] not in (lexical.bad, lexical.space):
-                states_by_end[end] = (*states_by_end.get(end, ()), state)
+                states_by_end[end] = states_by_end.get(end, 0) | states
     return states_by_end
 
 
@@ -197,15 +201,20 @@ class BoundaryLexer:
         return end
 
 
-@remembered(4096)
-def _moves(lexical: LexerTables, start: int, byte: int) -> dict[int, list[int]]:
-    """The states inside lexemes begun in *start*, grouped by the state that *byte* leads to."""
+@remembered(256)
+def _moves(lexical: LexerTables, byte: int) -> tuple[tuple[int, int, bytes | None], ...]:
+    """The states that *byte* leads to: each with the bit set of those before, and its `_delimiter_after`."""
     moves: dict[int, list[int]] = {}
-    for state in lexical.paths.lengths_from(start):
-        following = lexical.dfa.rows[state][byte]
-        if following and state != start:
+    for state, following in enumerate(map(itemgetter(byte), lexical.dfa.rows)):
+        if following:
             moves.setdefault(following, []).append(state)
-    return moves
+    count = len(lexical.dfa.rows)
+    return tuple(
+        [
+            (following, bits_of(states, count), _delimiter_after(lexical, following))
+            for following, states in moves.items()
+        ]
+    )
 
 
 @remembered(4096)
@@ -214,43 +223,36 @@ def _delimiter_after(lexical: LexerTables, state: int) -> bytes | None:
 
     A delimiter of a lexeme within one line counts only if no line end can precede it.
     """
-    kinds = [kind for kind in lexical.kinds_in(lexical.dfa.live[state]) if kind != lexical.bad]
-    suffixes = [lexical.shortest_words.suffix(state, kind) or b"" for kind in kinds]
-    delimiters = lexical.delimiters
-    endings = {suffix[-1:] * (not suffix.endswith(delimiters.span)) for suffix in suffixes}
     row = lexical.dfa.rows[state]
-    if len(endings) == 1 and endings <= {*delimiters.within} and not row[_LINE_FEED] and not row[_RETURN]:
-        return endings.pop()
+    if not row[_LINE_FEED] and not row[_RETURN] and (ending := _only_ending(lexical, state)) is not None:
+        return ending
     return closing_delimiter(lexical, state)
 
 
-@remembered(4096)
-def _states_before(
-    lexical: LexerTables, start: int, byte: int, following: tuple[int, ...]
-) -> tuple[frozenset[int], frozenset[int]]:
-    """The states from which *byte* leads to one of *following*: those in checked words, and the others."""
-    moves = _moves(lexical, start, byte)
-    states = frozenset(state for after in following for state in moves[after])
-    return states & lexical.word_states, states - lexical.word_states
+def _only_ending(lexical: LexerTables, state: int) -> bytes | None:
+    """The delimiter within one line with which all lexemes in *state* may end; None if there is none."""
+    ending: bytes | None = None
+    for kind in lexical.kinds_in(lexical.dfa.live[state]):
+        if kind != lexical.bad:
+            suffix = lexical.shortest_words.suffix(state, kind) or b""
+            last = b"" if suffix.endswith(lexical.delimiters.span) else suffix[-1:]
+            if last not in lexical.delimiters.within or ending not in (None, last):
+                return None
+            ending = last
+    return ending
 
 
 @remembered(4096)
-def way_to(lexical: LexerTables, state: int, goals: frozenset[int]) -> bytes | None:
+def way_to(lexical: LexerTables, state: int, goals: int) -> bytes | None:
     """As `Paths.way_to`, cached."""
     return lexical.paths.way_to(state, goals)
-
-
-@lru_cache(4096)
-def _bits_of(states: frozenset[int]) -> int:
-    """The bit set of *states*."""
-    return sum(1 << state for state in states)
 
 
 def leads_into(lexer: LexerState, boundary: BoundaryLexeme) -> bool:
     """True if the lexeme being read may continue as *boundary*."""
     if boundary.word is not None:
         return way_into(lexer, boundary) is not None
-    return lexer.lexical.paths.reachable[lexer.state] & _bits_of(boundary.states) != 0
+    return lexer.lexical.paths.reachable[lexer.state] & boundary.states != 0
 
 
 def way_into(lexer: LexerState, boundary: BoundaryLexeme) -> bytes | None:

@@ -10,7 +10,7 @@ itself; any other block that it closes was opened further left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from enum import Enum
 
@@ -20,6 +20,8 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import SENTINELS
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.tables import Interned, LanguageTables
+
+_Read = Callable[[EarleySet, tuple[int, ...]], EarleySet | None]
 
 MOST_SETS = 100
 """The most backward sets at a place; a text with more counts as unreadable."""
@@ -58,12 +60,14 @@ class Ending(Interned):
     """One way in which a group continues after a line end.
 
     `base` is the backward set at the following line, before the line end is read. `later_bodies` are the
-    possible bodies of the later groups of the block.
+    possible bodies of the later groups of the block. Where a text is read in several ways, `reading` is the
+    number of one.
     """
 
     continuation: GroupContinuation
     base: EarleySet
     later_bodies: frozenset[int]
+    reading: int = 0
 
 
 @value(eq=False)
@@ -200,26 +204,30 @@ class RightContext(Interned):
     def _before_readings(self, line: Line) -> RightContext:
         """As `_before_line_of_group`, for all readings of *line*."""
         canonical = self.tables.backward.canonical
-        sets = dict.fromkeys((start, canonical(group)) for start, group in self._sets_before(line))
+        read = self.tables.backward.read_once
+        sets = dict.fromkeys((start, canonical(group)) for start, group in self._sets_before(line, read))
         if not sets or len(sets) > MOST_SETS:
             return self._passing_over()
-        every = [(start, _end_of(self.tables, group), group) for start, group in sets]
+        every = [(start, _end_of(self.tables, number), group) for number, (start, group) in enumerate(sets)]
         within = tuple((ending, group) for start, ending, group in every if not start)
         elsewhere = tuple(one for one in every if one[0])
         line_start = MARGIN, (), frozenset[int](), None
         logical = self.after_logical_line()
         return _context(self.tables, *line_start, self.broken, 0, within, logical, elsewhere=elsewhere)
 
-    def _sets_before(self, line: Line) -> Iterator[tuple[int, EarleySet]]:
+    def _sets_before(self, line: Line, read: _Read) -> Iterator[tuple[int, EarleySet]]:
         """The backward sets before *line*, in each of its readings: the line start, and the set."""
         for reading in line.readings:
-            symbols = self.tables.terminals(reading.kinds)
-            for group in read_backward(self.tables, self.ways_from(reading.end), symbols).values():
-                yield reading.start, group
+            symbols = self.tables.terminals(reading.kinds)[::-1]
+            for before in self.ways_from(reading.end).values():
+                group = read(before, symbols)
+                if group is not None:
+                    yield reading.start, group
 
     def ways_before(self, line: Line) -> dict[Ending, EarleySet]:
         """As `ways`, before a *line* that is read in several ways, all from one line start."""
-        return {_end_of(self.tables, group): group for _, group in self._sets_before(line)}
+        sets = dict.fromkeys(group for _, group in self._sets_before(line, self.tables.backward.read))
+        return {_end_of(self.tables, number): group for number, group in enumerate(sets)}
 
     def _within_brackets(self, unmatched: int, ways: dict[Ending, EarleySet]) -> RightContext:
         """The context before a line that starts inside brackets, given the backward sets there."""
@@ -332,15 +340,16 @@ def end_of_file(tables: LanguageTables) -> RightContext:
     return _context(tables, *line_start, broken=False, ways_within=((ending, end),))
 
 
-def _end_of(tables: LanguageTables, group: EarleySet) -> Ending:
-    """An ending that stands for the reading with the backward set *group*."""
-    return tables.intern(Ending, GroupContinuation.END, group, tables.bodies)
+def _end_of(tables: LanguageTables, number: int) -> Ending:
+    """An ending that stands for the reading of this *number*."""
+    start = tables.backward.start(tables.bodies)
+    return tables.intern(Ending, GroupContinuation.END, start, tables.bodies, number)
 
 
 def with_readings(end: RightContext, sets: Iterable[EarleySet]) -> RightContext:
     """The context of a text with a backward set for each reading; *end* is the context of the file's end."""
     tables = end.tables
-    ways = tuple((_end_of(tables, one), one) for one in sets)
+    ways = tuple((_end_of(tables, number), one) for number, one in enumerate(sets))
     return _context(tables, MARGIN, (), frozenset(), None, broken=False, ways_within=ways, logical=end)
 
 

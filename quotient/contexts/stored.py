@@ -12,6 +12,7 @@ reading with a wrong one soon connects with nothing and is dropped.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -38,8 +39,8 @@ class Offsets(Generic[T]):
 
     __slots__ = ("_first", "_keys", "_shift", "_values")
 
-    def __init__(self, keys: list[int], values: list[T], shift: int = 0) -> None:
-        self._keys = keys
+    def __init__(self, keys: Iterable[int], values: list[T], shift: int = 0) -> None:
+        self._keys = array("q", keys)
         self._values = values
         self._shift = shift
         self._first = 0  # index of the first valid entry
@@ -104,7 +105,7 @@ class Offsets(Generic[T]):
         """Remove and return the entries beyond *offset*."""
         return Offsets(*self._removed_beyond(offset))
 
-    def _removed_beyond(self, offset: int) -> tuple[list[int], list[T], int]:
+    def _removed_beyond(self, offset: int) -> tuple[array[int], list[T], int]:
         """As `cut`, in parts: keys, values and shift."""
         index = bisect_right(self._keys, offset - self._shift, self._first)
         beyond = self._keys[index:], self._values[index:], self._shift
@@ -127,11 +128,11 @@ class Offsets(Generic[T]):
         moved = later._shift - self._shift
         keys = later._keys[start:end]
         if moved:
-            keys = [key + moved for key in keys]
+            keys = array("q", [key + moved for key in keys])
         if keys and self._keys and keys[0] <= self._keys[-1]:
             known = dict(zip(keys, later._values[start:end], strict=True))
             known.update(zip(self._keys, self._values, strict=True))
-            self._keys, self._first = sorted(known), 0
+            self._keys, self._first = array("q", sorted(known)), 0
             self._values = [known[key] for key in self._keys]
             return
         self._keys += keys
@@ -147,7 +148,7 @@ class LeftOffsets(Offsets[LeftContext]):
     __slots__ = ("unreadable",)
 
     def __init__(
-        self, keys: list[int], values: list[LeftContext], shift: int = 0, unreadable: Sequence[int] = ()
+        self, keys: Iterable[int], values: list[LeftContext], shift: int = 0, unreadable: Sequence[int] = ()
     ) -> None:
         super().__init__(keys, values, shift)
         self.unreadable = [*unreadable]
@@ -199,7 +200,7 @@ class RightOffsets(Offsets[RightContext]):
 
     def __init__(
         self,
-        keys: list[int],
+        keys: Iterable[int],
         values: list[RightContext],
         shift: int = 0,
         reaches: Offsets[int] | None = None,

@@ -55,9 +55,19 @@ class State:
         completed: the left-hand sides of the rules whose dot is at the end.
         expected: the nonterminals after a dot.
         gotos: the next state by symbol, filled by `Automaton.goto`.
+        after_any: the next states by sets of symbols, filled by `Automaton.goto_any`.
     """
 
-    __slots__ = ("_expected_bits", "by_symbol", "completed", "expected", "gotos", "items", "rules")
+    __slots__ = (
+        "_expected_bits",
+        "after_any",
+        "by_symbol",
+        "completed",
+        "expected",
+        "gotos",
+        "items",
+        "rules",
+    )
 
     def __init__(self, rules: Rules, items: tuple[int, ...], is_nonterminal: Callable[[int], bool]) -> None:
         by_symbol: dict[int, list[int]] = {}
@@ -74,6 +84,7 @@ class State:
         self.completed = tuple(completed)
         self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
         self.gotos: dict[int, State] = {}
+        self.after_any: dict[frozenset[int], tuple[State, ...]] = {}
         self._expected_bits = -1
 
     @property
@@ -277,6 +288,13 @@ class Automaton:
             state.gotos[symbol] = following
         return following
 
+    def goto_any(self, state: State, symbols: frozenset[int]) -> tuple[State, ...]:
+        """The states that *state* leads to on those of *symbols* that it expects."""
+        expected = [symbol for symbol in state.expected if symbol in symbols]
+        following = tuple(dict.fromkeys([self.goto(state, symbol) for symbol in expected]))
+        state.after_any[symbols] = following
+        return following
+
     def _layer_of(self, state: State) -> Layer:
         layer = self.layer
         while layer.rules is not state.rules:
@@ -355,6 +373,11 @@ class EarleySet:
         self.predicted = predicted
         self.waiting = waiting
         self.last_completions: dict[int, Completion] = _NONE_YET
+
+    @property
+    def is_empty(self) -> bool:
+        """True without entries, as before any symbol."""
+        return not self.entries
 
     def expects(self, terminal: int) -> bool:
         """True if *terminal* may come next. O(entries)."""
@@ -454,7 +477,6 @@ class Earley:
 
     def completed(self, entries: dict[Entry, None]) -> EarleySet:
         """The set with *entries* and all entries that follow from complete rules among them."""
-        goto = self.automaton.goto
         done: set[Completion] = set()
         todo = list(entries)
         while todo:
@@ -474,18 +496,20 @@ class Earley:
                 for state in states:
                     entries[state, begun] = None
                 for state, earlier in begun.waiting:
-                    for expected in state.expected:
-                        if expected in symbols:
-                            entry = state.gotos.get(expected) or goto(state, expected), earlier
-                            if entry not in entries:
-                                entries[entry] = None
-                                todo.append(entry)
+                    following = state.after_any.get(symbols)
+                    if following is None:
+                        following = self.automaton.goto_any(state, symbols)
+                    for after in following:
+                        entry = after, earlier
+                        if entry not in entries:
+                            entries[entry] = None
+                            todo.append(entry)
         kept: list[Entry] = []
         waiting: list[Entry] = []
         wanted: set[int] = set()
         for entry in entries:
             state, origin = entry
-            if state.by_symbol or not origin.entries:
+            if state.by_symbol or origin.is_empty:
                 kept.append(entry)
             if state.expected:
                 waiting.append(entry)
@@ -520,7 +544,7 @@ class Earley:
             for expected in state.expected:
                 if expected in symbols:
                     after = self.automaton.goto(state, expected)
-                    if after.by_symbol or len(after.completed) != 1 or not earlier.entries:
+                    if after.by_symbol or len(after.completed) != 1 or earlier.is_empty:
                         return None
                     completions.add((after.completed[0], earlier))
         return completions.pop() if len(completions) == 1 else None
@@ -537,49 +561,93 @@ def merged(earley: Earley, sets: Iterable[EarleySet]) -> EarleySet:
     return EarleySet(tuple(entries), earley.automaton.predicted(frozenset(expected)), waiting)
 
 
+class CanonicalSet(EarleySet):
+    """A set that stands for all equivalent ones. Most sets in memory are of this kind, so they are compact.
+
+    Its entries are made when they are asked for; those that expect no nonterminal count as waiting as well.
+    """
+
+    __slots__ = ("_origins", "_states")
+
+    def __init__(
+        self, states: tuple[State, ...], origins: tuple[EarleySet, ...], predicted: Predicted
+    ) -> None:
+        self.predicted = predicted
+        self.last_completions = _NONE_YET
+        self._states = states
+        self._origins = origins
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:  # type: ignore[override]  # a slot of all other sets
+        """As in `EarleySet`."""
+        return tuple(zip(self._states, self._origins))  # noqa: B905  # likewise
+
+    @property
+    def waiting(self) -> tuple[Entry, ...]:  # type: ignore[override]  # likewise
+        """As in `EarleySet`."""
+        return tuple(zip(self._states, self._origins))  # noqa: B905  # in the innermost loop
+
+    @property
+    def is_empty(self) -> bool:
+        """As in `EarleySet`."""
+        return not self._states
+
+    def is_made_of(
+        self, states: tuple[State, ...], origins: tuple[EarleySet, ...], predicted: Predicted
+    ) -> bool:
+        """True if these are its parts."""
+        return self._states is states and self._origins == origins and self.predicted is predicted
+
+
 _MOST_ORIGINS = 3_000
 _DEEPEST = 40
-
-_Key = tuple[Predicted, tuple[Entry, ...]]
 
 
 class CanonicalSets:
     """Maps Earley sets to canonical ones. Equivalent sets have the same one while something holds it."""
 
-    __slots__ = ("_origins", "_sets", "_wanted")
+    __slots__ = ("_origins", "_passing", "_sets", "_states", "_wanted")
 
     def __init__(self) -> None:
-        self._sets: WeakValueDictionary[_Key, EarleySet] = WeakValueDictionary()
+        self._sets: WeakValueDictionary[int, CanonicalSet] = WeakValueDictionary()
+        self._states: dict[tuple[State, ...], tuple[State, ...]] = {}
         self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
+        self._passing: dict[tuple[EarleySet, State], EarleySet] = {}
         self._wanted = WeighedDict[tuple[Predicted, State], frozenset[int]](
             2 * MEGABYTE, lambda _, wanted: sys.getsizeof(wanted)
         )
 
     def standing_for(self, earley_set: EarleySet) -> EarleySet:
         """A set that is equivalent to *earley_set*: the same may follow, and the same rules are open."""
-        return self._set(earley_set.predicted, earley_set.entries, _DEEPEST)
+        try:
+            return self._set(earley_set.predicted, earley_set.entries, _DEEPEST)
+        finally:
+            self._passing.clear()
 
     def _set(self, predicted: Predicted, kept: tuple[Entry, ...], depth: int) -> EarleySet:
-        entries = tuple(
-            dict.fromkeys([(state, self._origin(origin, state, depth)) for state, origin in kept])
-        )
-        key = predicted, entries
-        canonical = self._sets.get(key)
-        if canonical is None:
-            waiting = tuple([entry for entry in entries if entry[0].expected])
-            canonical = self._sets[key] = EarleySet(entries, predicted, waiting)
+        entries = dict.fromkeys([(state, self._origin(origin, state, depth)) for state, origin in kept])
+        pattern = tuple([state for state, _ in entries])
+        states = self._states.setdefault(pattern, pattern)
+        origins = tuple([origin for _, origin in entries])
+        key = hash((predicted, states, origins))
+        while (canonical := self._sets.get(key)) is not None:
+            if canonical.is_made_of(states, origins, predicted):
+                return canonical
+            key += 1  # another set with the same hash, which is rare
+        canonical = self._sets[key] = CanonicalSet(states, origins, predicted)
         return canonical
 
     def _origin(self, origin: EarleySet, state: State, depth: int) -> EarleySet:
         """The part of *origin* that the rules of *state*, which started there, depend on."""
-        if not origin.entries or not depth:
+        if not depth or origin.is_empty:
             return origin
         key = origin, state
-        canonical = self._origins.get(key)
+        known = self._origins if isinstance(origin, CanonicalSet) else self._passing
+        canonical = known.get(key)
         if canonical is None:
             wanted = self._wanted_at(origin.predicted, state)
             kept = tuple([entry for entry in origin.waiting if not wanted.isdisjoint(entry[0].expected)])
-            canonical = self._origins[key] = self._set(origin.predicted, kept, depth - 1)
+            canonical = known[key] = self._set(origin.predicted, kept, depth - 1)
         return canonical
 
     def _wanted_at(self, predicted: Predicted, state: State) -> frozenset[int]:

@@ -109,9 +109,11 @@ class OpenRules:
             for rule, dot in positions:
                 ways.setdefault(rule, []).append((dot, child))
         opened = self.opened[at]
-        for rule, first in self.finder.first_children(symbol):
-            if first in opened:
-                ways.setdefault(rule, []).append((0, self.child(first, at)))
+        first_children = self.finder.first_children(symbol)
+        for first in first_children.keys() & opened:
+            child = self.child(first, at)
+            for rule in first_children[first]:
+                ways.setdefault(rule, []).append((0, child))
         return dict(sorted(ways.items()))  # a fixed order, however the sets were made
 
     def child(self, symbol: int, at: EarleySet) -> Open | OpenSuite:
@@ -162,7 +164,7 @@ class OpenRuleFinder:
         self._positions: dict[tuple[State, int | None], dict[int, list[RulePosition]]] = {}
         turned = -1 if rules.backward else 1
         self.unread = [[rhs[dot:][::turned] for dot in range(len(rhs) + 1)] for rhs in rules.rhs]
-        self._children: dict[int, list[tuple[int, int]]] = {}
+        self._children: dict[int, dict[int, list[int]]] = {}
 
     def open_rules(self, ways: Iterable[Way], suites: Iterable[int] | None = None) -> OpenRules:
         """The rules that are open at the cursor, where the text of one side is read in any of *ways*.
@@ -195,6 +197,8 @@ class OpenRuleFinder:
             known = open_rules.opened.get(at, _NONE)
             fresh = self._starting_with(pending.pop(at), at.predicted) - known
             open_rules.opened[at] = known | fresh
+            if not fresh:
+                continue
             for state, origin in at.waiting:
                 for symbol in state.expected:
                     if symbol in fresh:
@@ -223,14 +227,15 @@ class OpenRuleFinder:
         for symbol in self.rules.nonterminals:
             self.first_children(symbol)
 
-    def first_children(self, symbol: int) -> list[tuple[int, int]]:
-        """The rules of *symbol* that start with a nonterminal, each with that nonterminal."""
+    def first_children(self, symbol: int) -> dict[int, list[int]]:
+        """The rules of *symbol* that start with a nonterminal, by that nonterminal."""
         children = self._children.get(symbol)
         if children is None:
-            numbers = [item >> DOT_BITS for item in self.rules.starts(symbol)]
-            firsts = [(number, self.rules.rhs[number][0]) for number in numbers]
-            nonterminals = self.rules.nonterminals
-            children = self._children[symbol] = [pair for pair in firsts if pair[1] in nonterminals]
+            children = self._children[symbol] = {}
+            for number in [item >> DOT_BITS for item in self.rules.starts(symbol)]:
+                first = self.rules.rhs[number][0]
+                if first in self.rules.nonterminals:
+                    children.setdefault(first, []).append(number)
         return children
 
 

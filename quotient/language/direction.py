@@ -74,11 +74,14 @@ class Direction:
         try:
             return self._sets_after[key]
         except KeyError:
-            after = self._sets_after[key] = self._read(before, symbols)
+            after = self._sets_after[key] = self.read_once(before, symbols)
             return after
 
-    def _read(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
-        """As `read`. In between the sets are made canonical, so that those before need not be kept."""
+    def read_once(self, before: EarleySet, symbols: tuple[int, ...]) -> EarleySet | None:
+        """As `read`, not cached.
+
+        In between the sets are made canonical, so that those before need not be kept.
+        """
         current = self.earley.read(before, symbols[:EVERY])
         for start in range(EVERY, len(symbols), EVERY):
             if current is None:

@@ -10,7 +10,7 @@ everywhere, even at the very beginning and end of the file.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -109,9 +109,10 @@ class LanguageTables:
             self._find_suites()
         self.file_body = grammar.repetitions[self._file_list()] if self.offside else grammar.start
         self.bodies = frozenset(self.lists) or frozenset((grammar.start,))
-        self.neighbours = neighbours(grammar)
+        self._last_terminals = ends(grammar, -1)
+        self.neighbours = _neighbours(grammar, self._last_terminals)
         layout = {self.newline, self.dedent}
-        self.line_ends = frozenset(symbol for symbol, last in ends(grammar, -1).items() if last <= layout)
+        self.line_ends = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= layout)
         self.shortest_words = lexical.shortest_words
         self.kinds_of = self._kinds_of()
         self.enclosures = Enclosures(grammar, language.enclosures)
@@ -273,19 +274,23 @@ class LanguageTables:
         """
         symbols = self._not_before.get(places)
         if symbols is None:
-            names = self.lexical.kinds
-            not_after = {
-                terminal
-                for terminal, kinds in self.kinds_of.items()
-                if not any(place.may_follow(names[kind]) for place in places for kind in kinds)
-            }
-            symbols = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= not_after)
-            self._not_before[places] = symbols
+            first, *others = [self._not_before_place(place) for place in places]
+            symbols = self._not_before[places] = first.intersection(*others)
         return symbols
 
-    @cached_property
-    def _last_terminals(self) -> dict[int, set[int]]:
-        return ends(self.grammar, -1)
+    def _not_before_place(self, place: ModeStack) -> frozenset[int]:
+        key = frozenset((place,))
+        if key in self._not_before:
+            return self._not_before[key]
+        names = self.lexical.kinds
+        not_after = {
+            terminal
+            for terminal, kinds in self.kinds_of.items()
+            if not any(place.may_follow(names[kind]) for kind in kinds)
+        }
+        symbols = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= not_after)
+        self._not_before[key] = symbols
+        return symbols
 
     def suites_of(self, bodies: frozenset[int]) -> tuple[int, ...]:
         """The suite symbols whose groups are among *bodies*; cached."""
@@ -303,8 +308,11 @@ def _cost_of_text(text: bytes) -> int:
 
 def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
     """The pairs of terminals that may be adjacent in a sentence."""
+    return _neighbours(grammar, ends(grammar, -1))
+
+
+def _neighbours(grammar: Grammar, last: Mapping[int, set[int]]) -> frozenset[tuple[int, int]]:
     first = ends(grammar, 0)
-    last = ends(grammar, -1)
     pairs: set[tuple[int, int]] = set()
     for production in grammar.productions:
         for left, right in pairwise(production.rhs):

@@ -78,10 +78,9 @@ class BoundaryTokens:
 
 
 @remembered(1 << 8)
-def _leading_to(lexical: LexerTables, goals: frozenset[int]) -> BoolMask:
-    """For each state of the automaton, True if it leads to one of *goals*."""
-    goal_bits = sum(1 << state for state in goals)
-    return np.array([reachable & goal_bits != 0 for reachable in lexical.paths.reachable])
+def _leading_to(lexical: LexerTables, goals: int) -> BoolMask:
+    """For each state of the automaton, True if it leads to one of the bit set *goals*."""
+    return np.array([reachable & goals != 0 for reachable in lexical.paths.reachable])
 
 
 class QueryCache:

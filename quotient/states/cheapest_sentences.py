@@ -295,4 +295,5 @@ def _cost_of_straddling(connection: Connection, boundary: BoundaryLexeme) -> int
     """The least number of bytes that the lexeme at *boundary* has in the middle."""
     lexical = connection.tables.lexical
     lengths = lexical.paths.lengths_from(lexical.dfa.starts[boundary.modes.mode])
-    return min((lengths[state] for state in boundary.states if state in lengths), default=0) or 1
+    states = boundary.states
+    return next((length for state, length in lengths.items() if states >> state & 1), 0) or 1

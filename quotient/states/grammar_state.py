@@ -294,7 +294,7 @@ class GrammarState:
             return step is not None and self._enters(step, offset)
         return any(
             (entry.boundary.kind, entry.boundary.offset) == end
-            and lexer.state in entry.boundary.states
+            and entry.boundary.states >> lexer.state & 1
             and entry.admits(lexer)
             and (entry.boundary.word is None or lexer.word[1:] + entry.boundary.word in lexer.lexical.words)
             and self.chart.expects(entry.marker)

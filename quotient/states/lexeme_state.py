@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fimlsp.lexing.automata.paths import bits_of, states_in
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.lexical_spec import Family
@@ -31,12 +32,12 @@ _BLANK = re.compile(rb"[ \t\v\f]*")
 class LexemeState:
     """A state of a middle that forms a single lexeme together with the text on both sides.
 
-    `goals` are the states of the DFA from which the right context ends the lexeme properly. If the lexeme
-    ends inside a checked word, `word` is the part of that word in the right context.
+    `goals` is the bit set of the states of the DFA from which the right context ends the lexeme properly. If
+    the lexeme ends inside a checked word, `word` is the part of that word in the right context.
     """
 
     lexer: LexerState
-    goals: frozenset[int]
+    goals: int
     word: bytes | None = None
 
     def feed(self, data: bytes) -> LexemeState | None:
@@ -55,7 +56,7 @@ class LexemeState:
         """True if the right context continues and ends the lexeme properly."""
         lexer = self.lexer
         if not lexer.word:
-            return lexer.state in self.goals
+            return self.goals >> lexer.state & 1 == 1
         return self.word is not None and lexer.word[1:] + self.word in lexer.lexical.words
 
     @property
@@ -120,7 +121,7 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
     family = family_of_lexeme(lexer)
     if family == "comment" and not start.complete:
         return None
-    goals = frozenset[int]()
+    goals = 0
     word: bytes | None = None
     for entry in start.connection.right_entries:
         if (
@@ -129,8 +130,8 @@ def within_lexeme(start: GrammarState) -> LexemeState | None:
             and start.chart.expects(entry.marker)
         ):
             word = entry.boundary.word if word is None else word
-            goals |= entry.boundary.states if entry.boundary.word is None else frozenset()
-        if entry.boundary.kind is None and family == "comment" and lexer.state in entry.boundary.states:
+            goals |= entry.boundary.states if entry.boundary.word is None else 0
+        if entry.boundary.kind is None and family == "comment" and entry.boundary.states >> lexer.state & 1:
             goals |= entry.boundary.states
     state = LexemeState(lexer, goals, word)
     return None if state.way is None else state
@@ -162,9 +163,10 @@ def not_swallowing(
 
 
 @remembered(4096)
-def _without(lexical: LexerTables, states: frozenset[int], families: frozenset[str]) -> frozenset[int]:
+def _without(lexical: LexerTables, states: int, families: frozenset[str]) -> int:
     """Those of *states* in which no lexeme of these *families* is being read."""
-    return frozenset(state for state in states if _family(lexical, state) not in families)
+    within = [state for state in states_in(states) if _family(lexical, state) not in families]
+    return bits_of(within, len(lexical.dfa.rows))
 
 
 def _has_code(lexical: LexerTables, data: bytes, cursor: int) -> bool:

@@ -109,6 +109,7 @@ def environments(wheel):
     return sorted((wheel.parent / "made").glob("environment-*"))
 
 
+@pytest.mark.slow
 def test_made_once_of_what_is_locked_and_again_for_an_extra_another_wheel_or_when_broken(supplies):
     told, last = make(supplies, maker=MAKER)
     assert {"step": "processing fimlsp 1.0"} in told

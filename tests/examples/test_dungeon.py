@@ -195,6 +195,7 @@ def test_functions_that_double_are_stopped_and_told(tmp_path):
     assert "instruction limit" in fight.stopped[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_a_random_script_cannot_break_the_game(seed, tmp_path):
     rng = random.Random(seed)

@@ -100,6 +100,7 @@ async def test_all_candidates_connect(real_editor):
     assert several
 
 
+@pytest.mark.slow
 async def test_every_line_of_the_example(real_editor):
     source = EXAMPLE.read_text(encoding="utf-8")
     real_editor.open(source)
@@ -170,6 +171,7 @@ async def test_neither_server_nor_worker_reaches_for_the_network(start_editor, t
     assert heard.read_text().count("process") >= 2
 
 
+@pytest.mark.slow
 async def test_a_server_of_texts_alone_is_used_and_called_approximate(start_editor):
     server = documented_servers.start("LM Studio")
     try:

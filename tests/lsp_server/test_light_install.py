@@ -88,6 +88,7 @@ def test_verify(light):
     assert json.loads(done.stdout)["complete"] is True, done.stderr
 
 
+@pytest.mark.slow
 def test_replay(light, tmp_path):
     cases = ["--limit", "2", "--tokens", "8", "--workers", "1"]
     done = light("replay", "stdlib", "--cases", ROOT / "datasets" / "sample.jsonl", *cases, "--out", "run")
@@ -113,6 +114,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_doctor(light):
     done = light("doctor", program=(sys.executable, "-c", PATIENT_DOCTOR))
     assert done.returncode == 0, done.stdout

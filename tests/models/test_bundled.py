@@ -56,6 +56,7 @@ def test_it_computes_what_transformers_does_in_32_bits(by_transformers):
     assert np.abs(network.logits(tokens[-1:]) - expected[-1]).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_it_predicts_nearly_the_same_in_8_bits(model, by_transformers):
     logits, tokens = by_transformers
     expected = torch.from_numpy(logits).log_softmax(-1).numpy()

@@ -80,6 +80,7 @@ def test_llama_cpp_reads_texts_nearly_as_we_do(exported, server):
     assert abs(len(tokens) - len(ours)) < 0.02 * len(ours)
 
 
+@pytest.mark.slow
 def test_eight_bits_are_nearly_the_same(tmp_path):
     export_gguf("bundled", tmp_path / "model.gguf", 8)
     model = load_model(dtype="float32")

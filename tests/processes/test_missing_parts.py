@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 WITHOUT_POSIX = Path(__file__).with_name("without_posix")
 
 
@@ -24,6 +26,7 @@ def test_the_parts_are_gone():
     assert "ModuleNotFoundError" in ended.stderr
 
 
+@pytest.mark.slow
 def test_engine_names_types_and_model_work_without_them(tmp_path):
     ended = run("-m", "fimlsp", "doctor", XDG_CACHE_HOME=str(tmp_path))
     assert ended.returncode == 0, ended.stdout + ended.stderr

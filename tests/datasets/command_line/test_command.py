@@ -123,6 +123,7 @@ def test_files_of_another_language_are_cut(folder):
     assert saved.output == "10 cases in cases.jsonl; left out: 1 files\n"
 
 
+@pytest.mark.slow
 def test_a_run_in_another_language(folder):
     (folder / "src" / "a.json").write_text('{"name": [1, 2, {"b": "text"}], "c": null}')
     cuts = "boundary,line,block,user"
@@ -155,6 +156,7 @@ def test_missing_libraries_are_named(monkeypatch):
     assert call("--help").exit_code == 0
 
 
+@pytest.mark.slow
 def test_files_in_a_grammar_of_the_users_own(folder):
     (folder / "sums.lark").write_text(
         'start: (NUMBER ("+" NUMBER)* ";")+\nNUMBER: /[0-9]+/\n%ignore /[ \\n]+/\n'

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from fimlsp.datasets.command_line import humaneval_command
@@ -59,6 +60,7 @@ JSON_PROBLEM = {
 }
 
 
+@pytest.mark.slow
 def test_tables_of_several_runs(tmp_path):
     """The mask of each step changes no text, and the schema makes every answer right."""
     (tmp_path / "own.jsonl").write_text(json.dumps(JSON_PROBLEM) + "\n", encoding="utf-8")

@@ -66,6 +66,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
 def test_whatever_is_written_without_nan_is_valid(value, indent, ascii_only):
     assert json_error(json.dumps(value, indent=indent, ensure_ascii=ascii_only)) is None
@@ -125,6 +126,7 @@ def count(value):
     return bool(inner) + sum(part[0] for part in parts), len(inner) + sum(part[1] for part in parts)
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_nothing_is_left_out(value):
     text = json.dumps(value, indent=1, ensure_ascii=False)

@@ -107,6 +107,7 @@ def test_resuming_equals_one_go(sources, tmp_path):
     assert outcomes(again) == outcomes(whole)
 
 
+@pytest.mark.slow
 def test_a_limit_can_be_raised(sources, tmp_path):
     assert len(outcomes(start(sources, tmp_path / "out", limit=2))) == 2
     assert len(outcomes(start(sources, tmp_path / "out", limit=5))) == 5

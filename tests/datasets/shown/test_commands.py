@@ -39,6 +39,7 @@ def call(command, *arguments):
     return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_a_server_is_judged_and_compared(folder):
     command = (
         "judge",
@@ -85,6 +86,7 @@ def test_a_server_is_judged_and_compared(folder):
     assert "| together |" not in (folder / "both" / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_runs_that_differ_by_their_seed_are_reported_together(folder):
     for seed in (0, 1):
         done = call(replay, "judge", "src", "--out", f"seed-{seed}", "--seed", seed, "--cursors", 2)
@@ -127,6 +129,7 @@ def test_errors_are_one_sentence(folder, arguments, message):
     assert message in done.output
 
 
+@pytest.mark.slow
 def test_an_estimate_for_a_served_file_is_kept_in_the_cache(folder, monkeypatch):
     pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")
     from ...models.llama_cpp import serving
@@ -142,6 +145,7 @@ def test_an_estimate_for_a_served_file_is_kept_in_the_cache(folder, monkeypatch)
             assert load_model(find_on_command_line(model)).acceptance == fitted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -159,6 +163,7 @@ def test_nothing_is_fitted_to_no_code_or_to_another_model(folder, arguments, mes
     assert not (folder / "out" / "acceptance.json").exists()
 
 
+@pytest.mark.slow
 def test_an_estimate_is_fitted_and_a_second_run_adds_nothing(folder):
     command = ("--typing", "src", "--out", "out", "--cursors", 10)
     done = call(calibrate, *command)

@@ -58,6 +58,7 @@ def test_the_characters_of_a_category(name):
     assert len((own ^ theirs) - assigned) < 5, "other versions of Unicode may differ in a few characters"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("escape", [r"\w", r"\W", r"\s", r"\S", r"\d", r"[^\w]", r"[\W_]"])
 def test_classes_that_python_and_regex_read_differently(escape):
     every = "".join(chr(c) for c in range(0x20000) if not regex.match(r"\p{Cn}", chr(c)))

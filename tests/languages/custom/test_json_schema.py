@@ -537,6 +537,7 @@ def test_formats(name):
             assert (state is not None and state.complete) == accepted, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "longest", "longer"),
     [({"type": "string", "maxLength": 5_000}, "a" * 1_000, "a"), ({"maxItems": 3_000}, [1] * 1_000, [1])],

@@ -234,6 +234,7 @@ def check_mutations(version: PythonVersion, count: int, seed: int) -> None:
     assert disagreements(verdicts, version) == []
 
 
+@pytest.mark.slow
 @every_judge
 def test_mutations(version):
     check_mutations(version, count=3000, seed=1)

@@ -102,7 +102,7 @@ FINE = [
 ]
 
 
-@pytest.mark.parametrize("version", [(3, 12), (3, 13), (3, 14)])
+@pytest.mark.parametrize("version", [(3, 12), pytest.param((3, 13), marks=pytest.mark.slow), (3, 14)])
 @pytest.mark.parametrize(("source", "is_fine"), [*((s, False) for s in REFUSED), *((s, True) for s in FINE)])
 def test_debug_text(source, is_fine, version):
     """Wherever the cursor is, whatever of the source is on its left, in the middle and on its right."""

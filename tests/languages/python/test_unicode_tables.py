@@ -32,6 +32,7 @@ def is_named(character):
         return False
 
 
+@pytest.mark.slow
 def test_tables_are_those_of_the_running_interpreter():
     characters = [chr(code) for code in range(sys.maxunicode + 1)]
     named = {code for code, character in enumerate(characters) if is_named(character)}

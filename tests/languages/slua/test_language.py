@@ -23,6 +23,7 @@ FILE = Path(__file__).with_name("interface.txt")
 ENGINE = Engine(Slua(FILE.read_text()))
 
 
+@pytest.mark.slow
 def test_the_engine_gives_the_states_of_the_typed_parser():
     text = b"local a: number = 1;\nSay(b);\n"
     document = ENGINE.document(text)

@@ -195,6 +195,7 @@ def most(is_possible):
     return low
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", AT_LIMITS)
 def test_lua_takes_the_deepest_script_and_the_parser_writes_nearly_as_deep_ones(kind):
     make, deepest, written = AT_LIMITS[kind]

@@ -82,6 +82,7 @@ def test_a_line_that_is_edited():
 ELEMENT = b"let x = (\n  <ul a='b'>\n    {c.map((d) => (\n      <li>d, {d}</li>\n    ))}\n  </ul>\n)\n"
 
 
+@pytest.mark.slow
 def test_an_element_that_is_edited():
     data = b"let x = (\n  <ul>\n" + b"    <li a='b'>\n      {c}, d\n    </li>\n" * 8 + b"  </ul>\n)\n"
     pieces = (b"<p>", b" it's", b"\n", b"{", b"e", b"}", b"</", b"p", b">", b"`", b"<!", b'<b a="', b'"/>')
@@ -89,11 +90,13 @@ def test_an_element_that_is_edited():
     assert b"".join(pieces) in typed
 
 
+@pytest.mark.slow
 def test_a_key_costs_the_same_in_a_file_of_any_size():
     assert grows(TSX, ELEMENT) == []
     assert grows(JSX, ELEMENT) == []
 
 
+@pytest.mark.slow
 @ALL
 def test_a_key_costs_the_same_in_a_template_of_any_length(of):
     found = []

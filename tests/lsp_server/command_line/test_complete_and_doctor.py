@@ -133,6 +133,7 @@ def test_doctor(monkeypatch, model, code, said):
         assert words in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "check"), [("GUARDED_COMMAND", "names"), ("CHECKER_COMMAND", "types")])
 def test_doctor_tells_that_names_or_faults_are_not_found(monkeypatch, command, check):
     monkeypatch.setattr(doctor_command, "find_device", lambda _: "")
@@ -144,6 +145,7 @@ def test_doctor_tells_that_names_or_faults_are_not_found(monkeypatch, command, c
     assert "ok     next completion: " in result.stdout
 
 
+@pytest.mark.slow
 def test_doctor_tries_a_model_server(tmp_path, monkeypatch):
     monkeypatch.setattr(doctor_command, "START_S", HANG_GUARD_S)
     pytest.importorskip("xllamacpp", reason="xllamacpp has no wheel here")

@@ -72,6 +72,7 @@ def test_complete(tmp_path):
     assert call("complete", DUNGEON / "README.md", "--at", "1:1", *INTERFACE).exit_code == 2
 
 
+@pytest.mark.slow
 def test_replay(tmp_path):
     options = ["--cuts", "line", "--per-file", 1, "--tokens", 8, "--limit", 2, "--out", tmp_path / "out"]
     poison = DUNGEON / "effects" / "poison.slua"

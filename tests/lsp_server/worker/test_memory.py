@@ -120,6 +120,7 @@ def test_a_system_that_does_not_say_is_left_alone():
     assert process.n_returned == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory is resident")
 def test_memory_is_level_however_much_is_cached():
     bound = MemoryBound()

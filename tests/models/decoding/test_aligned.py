@@ -163,6 +163,7 @@ def is_likely(counts, expected):
     return statistic < len(cells) + 5 * (2 * len(cells)) ** 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "network"), [*((pattern, Toy) for pattern in PATTERNS), (PATTERNS[2], ToyWithoutMasks)]
 )

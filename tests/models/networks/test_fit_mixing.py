@@ -59,6 +59,7 @@ def test_what_nobody_lists_counts_as_one_in_a_million():
     assert first == 0
 
 
+@pytest.mark.slow
 def test_the_command_writes_weights(tmp_path, monkeypatch):
     names = [f"{first}{second}" for first in "abcdef" for second in ("ount", "idth")]
     packages = []

@@ -40,6 +40,7 @@ READINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_text_can_be_read_in_parts(reading):
     network = load_model().network

@@ -53,6 +53,7 @@ print(torch.get_num_threads(), torch.get_num_interop_threads())
 """
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own(tmp_path):
     folder = c.make(tmp_path, c.santacoder, c.SANTACODER)
     command = [sys.executable, "-c", SCRIPT, str(folder)]

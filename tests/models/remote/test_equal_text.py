@@ -83,6 +83,7 @@ def test_they_do_with_49_152_tokens(served, settings):
     check(model, reference, CURSORS[2], replace(settings, tokens=6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("candidates", [1, 3, 10])
 @pytest.mark.parametrize("cursor", FEW_CURSORS)
 def test_where_no_listed_candidate_connects_all_are_asked_for(pair, cursor, candidates):

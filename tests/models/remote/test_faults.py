@@ -90,6 +90,7 @@ DRAWN_SIDE_BY_SIDE = ["LM Studio", "unknown"]
 """In requests at the same time, and for one request."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind_behind_proxy", DRAWN_SIDE_BY_SIDE, indirect=True)
 def test_some_faults_while_several_texts_are_drawn(kind_behind_proxy, start):
     kind, proxy = kind_behind_proxy
@@ -101,6 +102,7 @@ def test_some_faults_while_several_texts_are_drawn(kind_behind_proxy, start):
     assert outcome(model, start, replace(PATIENT, candidates=3)) is not None, "it is well again"
 
 
+@pytest.mark.slow
 def test_some_faults_of_every_kind_of_server(kind_behind_proxy, start):
     kind, proxy = kind_behind_proxy
     faults = random.Random(kind).sample(DAMAGED, k=4)

@@ -4,6 +4,8 @@ import json
 import statistics
 from urllib.request import Request, urlopen
 
+import pytest
+
 from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.prompt import build_prompt
 
@@ -34,6 +36,7 @@ def read_while_typing(model, *, steady):
     return read
 
 
+@pytest.mark.slow
 def test_a_key_costs_what_changed_with_the_prefix_first(gguf, tmp_path):
     path = tmp_path / "prefix_first.gguf"
     path.symlink_to(gguf("bundled"))

@@ -40,6 +40,7 @@ def test_a_text_is_read_to_its_end_after_its_request_was_cancelled(network):
     assert read_now(network, TEXT) <= 2, "only the last token is read again"
 
 
+@pytest.mark.slow
 def test_two_texts_that_are_read_ahead_keep_their_slots(network):
     with network.cancellable(never):
         network.read_ahead(TEXT)
@@ -63,6 +64,7 @@ def test_reading_that_is_stopped_goes_on_where_it_was(network, monkeypatch):
     assert reports[0]["cache"] > 0, "a part of it is read"
 
 
+@pytest.mark.slow
 def test_the_speed_is_known_from_the_first_text_on_and_a_quick_one_is_not_read_ahead(network):
     assert network.meter.per_second is None, "the model has read an empty prompt"
     network.begin(TEXT)

@@ -47,6 +47,7 @@ def viable_at(model, state):
     return [token for token in tokens if state.complete or token not in model.network.stops]
 
 
+@pytest.mark.slow
 def test_likely_tokens_do_not_hide_those_that_nearly_never_come(gguf):
     model, state = load_model(str(gguf("as Gemma"))), start_after(PLACES, "")
     written = generate(model, b"x = 1\n", state, DecodeSettings(tokens=4), heal=False)

@@ -359,6 +359,7 @@ def test_a_model_is_trained_further(tmp_path, monkeypatch):
     assert "continued from the weights of model" in (tmp_path / "more" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_model_is_widened(tmp_path, monkeypatch):
     make_small(monkeypatch)
     first = CliRunner().invoke(train, options_of(tmp_path, "--minutes", "0.01"))
@@ -388,6 +389,7 @@ def assert_refused(tmp_path, start, words):
     assert (result.exit_code, words in " ".join(result.output.split())) == (1, True), result.output
 
 
+@pytest.mark.slow
 def test_further_training_starts_where_it_was():
     model, tokenizer = trained_before("bundled")
     bundled = load_model(dtype="float32")

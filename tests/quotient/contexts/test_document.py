@@ -132,7 +132,7 @@ def test_a_line_may_reach_beyond_what_an_edit_leaves_as_it_is(name):
     assert (context.broken, context.parses) == (fresh.broken, fresh.parses)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_cuts_of_one_document(seed):
     rng = random.Random(seed)
     data = SAMPLE + b"if x:\n    y(a)(\n        b)\nelif z: x = [\n  1, 2,\n]\nelse: pass\n" + SAMPLE[:-10]
@@ -143,11 +143,12 @@ def test_cuts_of_one_document(seed):
         )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_edits(seed):
     check_edits(SAMPLE, count=15, seed=seed)
 
 
+@pytest.mark.slow
 def test_edits_of_files():
     for seed, data in zip(range(2), files(seed=5, longest=6000), strict=False):
         check_edits(data, count=10, seed=seed)
@@ -222,6 +223,7 @@ def test_contexts_after_edits():
             assert contexts_at(document, position) == contexts_at(fresh, position)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [SAMPLE, b'"""\n\xc3 ', b'x = """a\nb c\n)\n', b"x = (\n1 2\n)\ny\n"])
 def test_preparing_changes_no_answer(data):
     prepared = engine().document(data)

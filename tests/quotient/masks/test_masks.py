@@ -40,7 +40,7 @@ def check(state, vocabulary):
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_bit_is_set_where_feed_gives_a_state(name, seed):
     rng = random.Random(f"{name} {seed}")
     texts = random_texts(rng, source(name), 300)

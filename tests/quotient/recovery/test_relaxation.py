@@ -162,6 +162,7 @@ def check_garbage(count: int, seed: int) -> None:
             assert verdict(completed) == COMPLETE, (data, place)
 
 
+@pytest.mark.slow
 def test_garbage():
     check_garbage(count=300, seed=1)
 
