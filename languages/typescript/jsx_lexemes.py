@@ -98,7 +98,7 @@ def element_lexemes(
             *element_starts(first, part, "VALUE_"),
             Rule("ATTRIBUTE", choice(*strings)),
             Rule("TAG_BRACE", sequence("{")),
-            *gaps,
+            *(gap for gap in gaps if gap.kind != "COMMENT"),  # no line end may follow
         )
     if shape == "closing":
         return (Rule("CLOSE_END", sequence(">")), *gaps, Rule("NL", line_end))
