@@ -233,9 +233,8 @@ class TagNames(WholeTextCheck):
         if start < 0 or not self.is_within(lexer):
             return None
         begin = len(left) + len(middle) - len(tail) + start
-        place, faults = self._place_before(left), list[Fault]()
-        for place, found in self._read((left + middle)[:begin], place):
-            faults += found
+        lines = list(self._read((left + middle)[:begin], self._place_before(left)))
+        place, faults = lines[-1][0], [fault for _, found in lines for fault in found]
         if place.offset != begin or place.opened is None:
             return None
         if any(end >= len(left) for fault in faults for _, end in fault.spans):
@@ -243,7 +242,7 @@ class TagNames(WholeTextCheck):
         return _Closing(begin + 2, tail[start + 2 :], place.opened, lexer)
 
     def _place_before(self, left: bytes) -> _Place:
-        """The start of the last line of *left* that starts between two lexemes. O(text since it was known)."""
+        """The start of the last line of *left* that starts between lexemes. O(text since it was known)."""
         if self._place[0] != left:
             line_start = left.rfind(b"\n") + 1
             first = _Place(0, self._lexical.start, None)

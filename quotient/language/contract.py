@@ -129,7 +129,7 @@ class WholeTextCheck(ABC):
         """The verdict on *middle* and the bytes *fresh* after it, as far as the text before them gives it.
 
         The lexer is in the state *lexer* after *left* and *middle*. The grammar allows the *fresh* bytes
-        there. Quick, as it is asked for each token of a mask.
+        there. Quick, since a mask needs one for each token.
         """
         del left, middle, lexer, fresh
         return Verdict.UNKNOWN
