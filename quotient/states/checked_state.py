@@ -91,7 +91,7 @@ class CheckedState:
                 fine, state = True, finer
         longer = self.sides.check.halves.get(text[-1:])
         is_half = longer is not None and (state.feed(b" ") is None or not _goes_on(state, longer))
-        is_spelt = self.spells or any(word in text for word in self.sides.check.spelt_within)
+        is_spelt = self.spells or self.sides.check.is_within(state.lexer)
         if in_lexeme and not is_half and not becomes_finer and not is_spelt:
             return CheckedState(self.sides, state, text, self._line, fine=fine)
         statement = self._statement_with(text)
@@ -208,7 +208,25 @@ class CheckedState:
 
     def _admits(self, text: bytes) -> bool:
         """True if the check admits *text*, which the grammar allows."""
-        return self._verdict(text) is not Verdict.WRONG and self.feed(text) is not None
+        verdict = self._verdict(text)
+        if verdict is Verdict.WRONG:
+            return False
+        return self._is_certainly_fine(text, verdict) or self.feed(text) is not None
+
+    def _is_certainly_fine(self, data: bytes, verdict: Verdict) -> bool:
+        """True if `feed` would not refuse *data* after this *verdict*, whatever its lexemes. Quick."""
+        state, check, text = self.state, self.sides.check, self.text + data
+        if not isinstance(state, GrammarState) or state.connection.tables.grammar.place_words:
+            return False  # the need of the finer language depends on the lexemes
+        statement = self._statement_with(text)
+        if not self.fine and state.connection.tables.language.needs_finer_after(statement):
+            return False
+        if verdict is Verdict.FINE and not self.sides.stays:
+            return True
+        if text[-1:] in check.halves or self.sides.suspects(statement, len(data)):
+            return False
+        spells = self.spells or any(word in statement for word in check.spelt_after)
+        return not spells or len(statement.lstrip()) > len(data)
 
     def _is_checked_within_symbols(self, state: ParserState) -> bool:
         """True if more than the grammar decides about *state*, which follows this one without a symbol."""
