@@ -351,7 +351,7 @@ class EarleySet:
             that follow from it without a choice.
     """
 
-    __slots__ = ("__weakref__", "entries", "last_completions", "predicted", "waiting")
+    __slots__ = ("entries", "last_completions", "predicted", "waiting")
 
     def __init__(self, entries: tuple[Entry, ...], predicted: Predicted, waiting: tuple[Entry, ...]) -> None:
         self.entries = entries
