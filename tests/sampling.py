@@ -1,4 +1,4 @@
-"""A sample of many cases runs on each change, and all of them weekly."""
+"""A sample of many cases runs on each change, the others weekly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sampled(cases: Iterable[object], every: int) -> list[ParameterSet]:
-    """The *cases* for `parametrize`; all have the mark `slow` but the first of each *every* of them.
+    """The *cases* for `parametrize`; of each *every* in turn, all but the first have the mark `slow`.
 
     A case is a tuple where a test has several parameters.
     """
