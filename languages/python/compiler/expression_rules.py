@@ -290,6 +290,7 @@ class ExpressionRules:
         self._not_in_class_types("comprehension")
         outer = self.scope
         with self.inside(ScopeKind.COMPREHENSION) as scope:
+            scope.clause = self.base + first.span[0]
             for number, clause in enumerate(node.clauses):
                 scope.coroutine |= clause.asynchronous
                 target = nodes.as_element(clause.target)
@@ -376,6 +377,7 @@ class ExpressionRules:
                 self.report(
                     "assignment expression within a comprehension cannot be used in a class body",
                     span,
+                    (self.scope.clause,) * 2,
                     local=False,
                 )
                 return
@@ -383,6 +385,7 @@ class ExpressionRules:
                 self.report(
                     f"assignment expression within a comprehension cannot be used in {scope.kind.value}",
                     span,
+                    (self.scope.clause,) * 2,
                     local=False,
                 )
                 return
