@@ -729,7 +729,6 @@ WRONG = {
     (b"class A:\n [x:=0", b" fo", b""): (3, 13),
     (b"class A:\n f(x:=0", b" as", b""): (3, 11),
     (b"class A:\n {x:=0", b" for", b""): (3, 14),
-    (b"type A=[x:=0", b" f", b"]\n"): (3, 12),
     (b"", b"e[*h]:lambda:0\n", b""): (3, 11),
     (b"", b"x;type a[b,b]", b""): (3, 12),
     (b"", b'match a:\n case f"', b""): (3, 10),
