@@ -3,8 +3,8 @@
 The value itself is cheap: its grammar and tables are imported only when an engine needs them.
 
 The finer grammar of expressions is needed where code waits or yields within an expression, and where a
-starred expression may be alone. Words and stars show that quickly. There are three such grammars: for files with annotations that are evaluated, with those that
-are not, and for files of which that is unknown.
+starred expression may be alone. Words and stars show that quickly. There are three such grammars: for files
+with annotations that are evaluated, with those that are not, and for files of which that is unknown.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _ENCLOSURES = {
 class Python(Language):
     """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`.
 
-    If it is *fine*, its grammar restricts `yield`, `await` and lone stars within expressions, for files with annotations
-    *evaluated*, not evaluated, or (None) either.
+    If it is *fine*, its grammar restricts `yield`, `await` and lone stars within expressions, for files with
+    annotations *evaluated*, not evaluated, or (None) either.
 
     With *top_level_await* statements outside functions may wait, as in the cells of notebooks.
     """
@@ -203,7 +203,10 @@ _BEFORE_WORD = 60
 
 
 def any_within(text: bytes, since: int = 0) -> bool:
-    """True if some code in *text* may wait or yield within an expression, in a word that ends after *since*."""
+    """True if some code in *text* may wait or yield within an expression.
+
+    Its word ends after the offset *since*.
+    """
     start = max(0, since - _LONGEST_WORD)
     return _has_word(text, start) and any(True for _ in _offsets(text, start, len(text)))
 
@@ -214,7 +217,7 @@ def any_lone_star(text: bytes, version: PythonVersion, since: int = 0) -> bool:
 
 
 def any_exposed(right: bytes, version: PythonVersion) -> bool:
-    """True if text before *right* decides about code in it that may wait or yield, or a star that may be alone.
+    """True if text before *right* decides about code in it that may wait or yield, or about a lone star.
 
     Text before it does not if the code is in a function of *right*, or after a line outside all blocks.
     """
@@ -236,9 +239,11 @@ def _lone_stars(text: bytes, version: PythonVersion, start: int, end: int) -> It
     offset = text.find(b"*", start, end)
     while offset >= 0:
         before = text[max(0, offset - _BEFORE_STAR) : offset]
-        if b"#" in before or before.rstrip(b" \t\f\r\n\\").endswith(_BEFORE_LONE_STAR):
-            if _MAY_BE_ALONE.search(before) or (version == (3, 8) and _OPENS_GROUP.search(before)):
-                yield offset
+        is_likely = b"#" in before or before.rstrip(b" \t\f\r\n\\").endswith(_BEFORE_LONE_STAR)
+        if is_likely and (
+            _MAY_BE_ALONE.search(before) or (version == (3, 8) and _OPENS_GROUP.search(before))
+        ):
+            yield offset
         offset = text.find(b"*", offset + 1, end)
 
 

@@ -111,7 +111,7 @@ def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
 
 
 def reopened(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
-    """The opening bracket that a closing one after the cursor lacks, at places before the cursor, nearest first."""
+    """The opening bracket that one after the cursor lacks, at places of the line before it, nearest first."""
     opener, own = right.lacking_opener, right.own_line()
     places = [lexeme.start for lexeme in own.read if lexeme.end <= right.text.cursor]
     for place in places[: -_MOST_PLACES - 1 : -1] if opener else ():

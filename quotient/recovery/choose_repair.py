@@ -89,8 +89,9 @@ class RepairChoice:
     ) -> Choice | None:
         """As `choose`: the first changed text in which the cheapest middle only finishes the line.
 
-        One where it has a lexeme at most comes first. If the line has other repairs, one without an assumption
-        at the cursor comes first, as the middle writes that. It ends at *cursor_end* in the original text.
+        One where it has a lexeme at most comes first. If the line has other repairs, one comes first that
+        assumes nothing at the cursor, as the middle writes that. The cursor ends at *cursor_end* in the
+        original text.
         With *of_rest* the rest of the line is changed.
         """
         for found in finishing(in_block(self.left), self.right, of_rest=of_rest):

@@ -238,7 +238,7 @@ class RestOfLine(SharedBrackets):
 
     @property
     def lacking_opener(self) -> bytes:
-        """The opening bracket that the first surplus closer after the cursor lacks; empty if none is surplus."""
+        """The opening bracket that the first surplus closer after the cursor lacks; empty if none is."""
         tables, surplus = self.assumed.tables, next(self._surplus_closers(self.own_line()), None)
         if surplus is None:
             return b""
