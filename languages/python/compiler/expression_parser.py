@@ -414,7 +414,7 @@ class ExpressionParser(TokenReader):
         while not self.accept(b"]"):
             index = self._index()
             is_listed = self.accept(b",") or bool(indices)
-            indices.append(nodes.as_element(index) if is_listed else index)
+            indices.append(as_element(index) if is_listed else index)
         return tuple(indices)
 
     def _index(self) -> Expression:
@@ -562,6 +562,14 @@ def _joined(strings: list[nodes.Constant]) -> Expression:
     first, last = strings[0], strings[-1]
     span: Span = first.span[0], last.span[1]
     return nodes.Constant(first.kind, b" ".join(string.text for string in strings), span)
+
+
+def as_element(node: Expression) -> Expression:
+    """*node* as an element of a list; 3.8 ignores parentheses around a starred one."""
+    inner = node
+    while isinstance(inner, nodes.Group):
+        inner = inner.inner
+    return inner if isinstance(inner, nodes.Starred) else node
 
 
 def name_of(token: Token) -> nodes.Name:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fimlsp.languages.python.compiler import nodes
-from fimlsp.languages.python.compiler.expression_parser import tokens_of_line
+from fimlsp.languages.python.compiler.expression_parser import as_element, tokens_of_line
 from fimlsp.languages.python.compiler.nodes import Expression, Name, Span
 from fimlsp.languages.python.compiler.scopes import Scope, ScopeKind, Use
 from fimlsp.languages.python.versions import PythonVersion
@@ -216,7 +216,7 @@ class ExpressionRules:
             self.report(message, self._until_known(node.span), local=False)
 
     def _display(self, node: nodes.Display) -> None:
-        self.visit_all(map(nodes.as_element, node.elements))
+        self.visit_all(map(as_element, node.elements))
 
     def _starred(self, node: nodes.Starred) -> None:
         self.visit(node.value)
@@ -234,7 +234,7 @@ class ExpressionRules:
 
     def arguments(self, node: nodes.Call) -> None:
         """Visit the arguments of a call, or the bases of a class."""
-        self.visit_all(map(nodes.as_element, node.arguments))
+        self.visit_all(map(as_element, node.arguments))
         seen: dict[str, Span] = {}
         for keyword in node.keywords:
             if keyword.name is not None:
@@ -293,7 +293,7 @@ class ExpressionRules:
             scope.clause = self.base + first.span[0]
             for number, clause in enumerate(node.clauses):
                 scope.coroutine |= clause.asynchronous
-                target = nodes.as_element(clause.target)
+                target = as_element(clause.target)
                 if isinstance(target, nodes.Starred):
                     self._not_alone(target, "starred assignment target must be in a list or tuple")
                 scope.iterating = True

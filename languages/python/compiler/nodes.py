@@ -58,14 +58,6 @@ class Starred(NamedTuple):
     span: Span
 
 
-def as_element(node: Expression) -> Expression:
-    """*node* as an element of a list; 3.8 ignores parentheses around a starred one."""
-    inner = node
-    while isinstance(inner, Group):
-        inner = inner.inner
-    return inner if isinstance(inner, Starred) else node
-
-
 class Attribute(NamedTuple):
     """An attribute of a value."""
 
