@@ -3,9 +3,9 @@
 `python benchmarks/schemas.py FOLDER TOKENIZER.json` takes the folder `maskbench/data` of the repository
 guidance-ai/jsonschemabench (Geng et al. 2025). Each file has a schema and instances, valid or not. An engine
 compiles the schema or refuses it, then reads each instance token by token, as it is written in compact JSON.
-`--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are CPU times. The kernel
-ends a process that needs more than `--most` seconds on the clock for a schema, or 8 GB. The schema then
-counts as stopped.
+`--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are processor times. A
+process that needs more than `--most` seconds of them for a schema, or 8 GB, is ended. The schema then counts
+as stopped.
 
 An engine that refuses unknown conditions compiles fewer schemas; one that ignores them reads invalid
 instances.
@@ -16,20 +16,20 @@ from __future__ import annotations
 import json
 import random
 import resource
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import click
 import numpy as np
+import psutil
 from measures.schema_peers import SCHEMA_PEERS, Compiler, ours
 from rich.console import Console
 from rich.table import Table
@@ -43,6 +43,7 @@ VERDICTS = (
     *("valid read", "valid refused", "invalid refused", "invalid read"),
 )
 MOST_BYTES = 8 << 30
+_GLANCE_SECONDS = 0.2
 COLUMNS = (
     *("engine", "schemas", "compiled", "stopped", "valid, read", "refused", "invalid, refused", "read"),
     *("compile ms", "p90", "p99", "mask ms", "p99"),
@@ -91,19 +92,55 @@ def cases(folder: Path, seed: int, limit: int) -> Iterator[dict[str, Any]]:
 
 
 def measured(
-    engine: str, tokenizer: Path, stop: int, given: list[dict[str, Any]], most: int
+    engine: str, tokenizer: Path, stop: int, given: list[dict[str, Any]], most: float
 ) -> Iterator[Results]:
     """The results of *engine* for each of the *given* cases, in a process that is replaced if it ends."""
-    waiting = list(given)
+    waiting, context = list(given), get_context("spawn")
     while waiting:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-            try:
-                while waiting:
-                    yield process.submit(of_case, engine, tokenizer, stop, waiting[0], most).result()
-                    del waiting[0]
-            except BrokenProcessPool:
-                del waiting[0]
-                yield Results(Counter(schemas=1, stopped=1))
+        answers, theirs = context.Pipe()
+        process = context.Process(target=serve, args=(theirs, engine, tokenizer, stop), daemon=True)
+        process.start()
+        theirs.close()
+        answers.recv()  # it has its vocabulary
+        try:
+            while waiting:
+                answers.send(waiting.pop(0))
+                _await(answers, process, most)
+                yield answers.recv()
+        except (EOFError, ConnectionError):
+            yield Results(Counter(schemas=1, stopped=1))
+        finally:
+            process.kill()
+            process.join()
+
+
+def _await(answers: Connection, process: SpawnProcess, most: float) -> None:
+    """Wait for an answer of *process*, and end it once it has used *most* seconds of the processor.
+
+    It is watched from here: a limit of its own would make the kernel count its time in steps of 4 ms.
+    """
+    watched = psutil.Process(process.pid)
+    began = _used(watched)
+    while not answers.poll(_GLANCE_SECONDS):
+        if _used(watched) - began > most:
+            process.kill()
+
+
+def _used(process: psutil.Process) -> float:
+    """The seconds of the processor that *process* has used."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0
+    return float(times.user + times.system)
+
+
+def serve(cases: Connection, engine: str, tokenizer: Path, stop: int) -> None:
+    """Answer cases by results, in a process of its own."""
+    prepared(engine, tokenizer, stop)
+    cases.send(None)
+    while True:
+        cases.send(of_case(engine, tokenizer, stop, cases.recv()))
 
 
 @cache
@@ -113,12 +150,9 @@ def prepared(engine: str, tokenizer: Path, stop: int) -> tuple[Tokenizer, Compil
     return tokens, ENGINES[engine](tokenizer, read_vocabulary(tokens, {stop}).token_bytes, stop)
 
 
-def of_case(engine: str, tokenizer: Path, stop: int, case: dict[str, Any], most: int) -> Results:
+def of_case(engine: str, tokenizer: Path, stop: int, case: dict[str, Any]) -> Results:
     """The results of *engine* for one case, in this process."""
     tokens, compiled = prepared(engine, tokenizer, stop)
-    # a limit of CPU time would make the kernel count it in steps of 4 ms
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, most)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, resource.RLIM_INFINITY))
     results = Results(Counter(schemas=1))
     began = process_time()
@@ -156,7 +190,7 @@ def _reads(begin: Callable[[], Any], tokens: list[int], stop: int, results: Resu
 @click.option("--limit", default=300, help="Number of schemas.")
 @click.option("--seed", default=1)
 @click.option("--stop", default=0, help="The token that ends a text.")
-@click.option("--most", default=60, show_default=True, help="Most seconds for a schema, on the clock.")
+@click.option("--most", default=60, show_default=True, help="Most seconds of the processor for a schema.")
 @click.option("--peer", "peers", multiple=True, type=click.Choice([*SCHEMA_PEERS]), help="Run it as well.")
 def main(
     folder: Path, tokenizer: Path, limit: int, seed: int, stop: int, most: int, peers: tuple[str, ...]
