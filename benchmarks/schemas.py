@@ -5,7 +5,8 @@ guidance-ai/jsonschemabench (Geng et al. 2025). Each file has a schema and insta
 compiles the schema or refuses it, then reads each instance token by token, as it is written in compact JSON.
 `--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are processor times. A
 process that needs more than `--most` seconds of them for a schema, or 8 GB, is ended. The schema then counts
-as stopped.
+as stopped. `--judge N` compares one of N masks with the engine's own verdicts on each token, and counts wrong
+bits.
 
 An engine that refuses unknown conditions compiles fewer schemas; one that ignores them reads invalid
 instances.
@@ -17,9 +18,8 @@ import json
 import random
 import resource
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -30,12 +30,14 @@ from typing import Any
 import click
 import numpy as np
 import psutil
+from measures.mask_peers import Judged
 from measures.schema_peers import SCHEMA_PEERS, Compiler, ours
 from rich.console import Console
 from rich.table import Table
 from tokenizers import Tokenizer
 
 from fimlsp.models.prompts.vocabulary import read_vocabulary
+from fimlsp.quotient.masks.vocabulary import Bitmask
 
 ENGINES = {"fimlsp": ours, **SCHEMA_PEERS}
 VERDICTS = (
@@ -46,8 +48,18 @@ MOST_BYTES = 8 << 30
 _GLANCE_SECONDS = 0.2
 COLUMNS = (
     *("engine", "schemas", "compiled", "stopped", "valid, read", "refused", "invalid, refused", "read"),
-    *("compile ms", "p90", "p99", "mask ms", "p99"),
+    *("compile ms", "p90", "p99", "mask ms", "p99", "judged bits", "+/-"),
 )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A *tokenizer* whose token *stop* ends a text, and the limits of a run."""
+
+    tokenizer: Path
+    stop: int
+    most: float
+    judge: int
 
 
 @dataclass
@@ -61,7 +73,9 @@ class Results:
     def row(self, name: str) -> list[str]:
         """A row of the table."""
         figures = [*_shares(self.compile_ms, (50, 90, 99)), *_shares(self.mask_ms, (50, 99))]
-        return [name, *(str(self.counts[one]) for one in VERDICTS), *(f"{one:.3g}" for one in figures)]
+        wrong = f"{self.counts['too many']} / {self.counts['too few']}"
+        verdicts = (str(self.counts[one]) for one in VERDICTS)
+        return [name, *verdicts, *(f"{one:.3g}" for one in figures), str(self.counts["judged"]), wrong]
 
     def add(self, other: Results) -> None:
         """Add the results of *other*."""
@@ -91,21 +105,19 @@ def cases(folder: Path, seed: int, limit: int) -> Iterator[dict[str, Any]]:
             return
 
 
-def measured(
-    engine: str, tokenizer: Path, stop: int, given: list[dict[str, Any]], most: float
-) -> Iterator[Results]:
+def measured(engine: str, settings: Settings, given: list[dict[str, Any]]) -> Iterator[Results]:
     """The results of *engine* for each of the *given* cases, in a process that is replaced if it ends."""
     waiting, context = list(given), get_context("spawn")
     while waiting:
         answers, theirs = context.Pipe()
-        process = context.Process(target=serve, args=(theirs, engine, tokenizer, stop), daemon=True)
+        process = context.Process(target=serve, args=(theirs, engine, settings), daemon=True)
         process.start()
         theirs.close()
         answers.recv()  # it has its vocabulary
         try:
             while waiting:
                 answers.send(waiting.pop(0))
-                _await(answers, process, most)
+                _await(answers, process, settings.most)
                 yield answers.recv()
         except (EOFError, ConnectionError):
             yield Results(Counter(schemas=1, stopped=1))
@@ -135,53 +147,69 @@ def _used(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def serve(cases: Connection, engine: str, tokenizer: Path, stop: int) -> None:
+def serve(cases: Connection, engine: str, settings: Settings) -> None:
     """Answer cases by results, in a process of its own."""
-    prepared(engine, tokenizer, stop)
+    tokenizer = Tokenizer.from_file(str(settings.tokenizer))
+    token_bytes = [*read_vocabulary(tokenizer, {settings.stop}).token_bytes]
+    compiled = ENGINES[engine](settings.tokenizer, token_bytes, settings.stop)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, resource.RLIM_INFINITY))
+    random.seed(settings.judge)
     cases.send(None)
     while True:
-        cases.send(of_case(engine, tokenizer, stop, cases.recv()))
+        cases.send(Run(compiled, tokenizer, token_bytes, settings).of_case(cases.recv()))
 
 
-@cache
-def prepared(engine: str, tokenizer: Path, stop: int) -> tuple[Tokenizer, Compiler]:
-    """A tokenizer, and the compiler of *engine* with its vocabulary."""
-    tokens = Tokenizer.from_file(str(tokenizer))
-    return tokens, ENGINES[engine](tokenizer, read_vocabulary(tokens, {stop}).token_bytes, stop)
+class Run:
+    """The texts of one schema in one engine."""
 
+    def __init__(
+        self, compiled: Compiler, tokenizer: Tokenizer, token_bytes: list[bytes | None], settings: Settings
+    ) -> None:
+        self._compiled = compiled
+        self._tokenizer = tokenizer
+        self._token_bytes = token_bytes
+        self._settings = settings
+        self._results = Results(Counter(schemas=1))
 
-def of_case(engine: str, tokenizer: Path, stop: int, case: dict[str, Any]) -> Results:
-    """The results of *engine* for one case, in this process."""
-    tokens, compiled = prepared(engine, tokenizer, stop)
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, resource.RLIM_INFINITY))
-    results = Results(Counter(schemas=1))
-    began = process_time()
-    try:
-        begin = compiled(case["schema"])
-    except Exception:  # of any engine
+    def of_case(self, case: dict[str, Any]) -> Results:
+        """The results for *case*."""
+        results, began = self._results, process_time()
+        try:
+            begin = self._compiled(case["schema"])
+        except Exception:  # of any engine
+            return results
+        results.compile_ms.append(1e3 * (process_time() - began))
+        results.counts["compiled"] += 1
+        for test in case["tests"]:
+            text = json.dumps(test["data"], separators=(",", ":"), ensure_ascii=False)
+            tokens = self._tokenizer.encode(text, add_special_tokens=False).ids
+            read = self._reads(begin(), tokens)
+            results.counts[f"{'valid' if test['valid'] else 'invalid'} {'read' if read else 'refused'}"] += 1
         return results
-    results.compile_ms.append(1e3 * (process_time() - began))
-    results.counts["compiled"] += 1
-    for test in case["tests"]:
-        text = json.dumps(test["data"], separators=(",", ":"), ensure_ascii=False)
-        read = _reads(begin, tokens.encode(text, add_special_tokens=False).ids, stop, results)
-        kind = "valid" if test["valid"] else "invalid"
-        results.counts[f"{kind} {'read' if read else 'refused'}"] += 1
-    return results
 
+    def _reads(self, masks: Judged, tokens: list[int]) -> bool:
+        """True if the masks allow all *tokens*, then the end."""
+        for token in (*tokens, self._settings.stop):
+            began = process_time()
+            words = masks.mask()
+            self._results.mask_ms.append(1e3 * (process_time() - began))
+            if self._settings.judge and random.random() * self._settings.judge < 1:
+                self._judge(words.copy(), masks)
+            if not words[token >> 5] >> np.uint32(token & 31) & 1:
+                return False
+            if token != self._settings.stop and not masks.add(token):
+                return False
+        return True
 
-def _reads(begin: Callable[[], Any], tokens: list[int], stop: int, results: Results) -> bool:
-    """True if the masks allow all *tokens*, then the end."""
-    masks = begin()
-    for token in (*tokens, stop):
-        began = process_time()
-        words = masks.mask()
-        results.mask_ms.append(1e3 * (process_time() - began))
-        if not words[token >> 5] >> np.uint32(token & 31) & 1:
-            return False
-        if token != stop and not masks.add(token):
-            return False
-    return True
+    def _judge(self, words: Bitmask, masks: Judged) -> None:
+        """Count the bits of *words* that differ from the verdicts on each token with a text."""
+        allowed = np.unpackbits(words.view(np.uint8), bitorder="little").tolist()
+        for token, text in enumerate(self._token_bytes):
+            if text:
+                difference = allowed[token] - masks.accepts(token)
+                self._results.counts["judged"] += 1
+                self._results.counts["too many"] += difference > 0
+                self._results.counts["too few"] += difference < 0
 
 
 @click.command(help=__doc__)
@@ -192,18 +220,26 @@ def _reads(begin: Callable[[], Any], tokens: list[int], stop: int, results: Resu
 @click.option("--stop", default=0, help="The token that ends a text.")
 @click.option("--most", default=60, show_default=True, help="Most seconds of the processor for a schema.")
 @click.option("--peer", "peers", multiple=True, type=click.Choice([*SCHEMA_PEERS]), help="Run it as well.")
+@click.option("--judge", default=0, help="Judge one of so many masks, drawn at random; 0: none.")
 def main(
-    folder: Path, tokenizer: Path, limit: int, seed: int, stop: int, most: int, peers: tuple[str, ...]
+    folder: Path,
+    tokenizer: Path,
+    limit: int,
+    seed: int,
+    stop: int,
+    most: int,
+    peers: tuple[str, ...],
+    judge: int,
 ) -> None:
     """Print a row for each engine."""
     given = list(cases(folder, seed, limit))
-    table = Table(*COLUMNS)
+    table, settings = Table(*COLUMNS), Settings(tokenizer, stop, most, judge)
     for name in ("fimlsp", *peers):
         results = Results()
-        for one in measured(name, tokenizer, stop, given, most):
+        for one in measured(name, settings, given):
             results.add(one)
         table.add_row(*results.row(name))
-    Console(width=160).print(table)
+    Console(width=180).print(table)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,13 @@ class Masks(Protocol):
         """The mask of the next token."""
 
 
+class Judged(Masks, Protocol):
+    """A text of an engine that also judges each token by itself."""
+
+    def accepts(self, token: int) -> bool:
+        """True if the engine accepts *token*, which is not added."""
+
+
 class GuidanceText:
     """A text of llguidance."""
 
@@ -58,6 +65,10 @@ class GuidanceText:
         """As in `Masks`."""
         self._matcher.unsafe_compute_mask_ptr(self._words.ctypes.data, self._words.nbytes)
         return self._words
+
+    def accepts(self, token: int) -> bool:
+        """As in `Judged`."""
+        return bool(self._matcher.validate_tokens([token]))
 
 
 class GrammarText:
@@ -78,6 +89,13 @@ class GrammarText:
         self._matcher.fill_next_token_bitmask(self._bitmask)
         words: Bitmask = self._bitmask[0].numpy().view(np.uint32)
         return words
+
+    def accepts(self, token: int) -> bool:
+        """As in `Judged`."""
+        is_accepted = bool(self._matcher.accept_token(token))
+        if is_accepted:
+            self._matcher.rollback(1)
+        return is_accepted
 
 
 class OutlinesText:
@@ -100,6 +118,10 @@ class OutlinesText:
         self._words[:] = 0
         self._guide.write_mask_into(self._words.ctypes.data, len(self._words), 4)
         return self._words
+
+    def accepts(self, token: int) -> bool:
+        """As in `Judged`."""
+        return bool(self._guide.accepts_tokens([token]))
 
 
 class _SynCode:
