@@ -60,6 +60,11 @@ class FirstLexemes:
     left: Ints
     checked: NDArray[np.bool_]
 
+    def at(self, chosen: Ints | NDArray[np.intp]) -> FirstLexemes:
+        """Those of the *chosen* suffixes."""
+        states, kinds, left = (column.take(chosen) for column in (self.states, self.kinds, self.left))
+        return FirstLexemes(states, kinds, left, self.checked.take(chosen))
+
 
 def first_lexemes(automaton: AutomatonArrays, suffixes: Suffixes, numbers: Ints, state: int) -> FirstLexemes:
     """The first lexemes of the *suffixes* with these *numbers*, read from *state* on."""

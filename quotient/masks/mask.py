@@ -25,6 +25,7 @@ from fimlsp.quotient.masks.groups import mask_of
 from fimlsp.quotient.masks.parser_queries import ParserPlace, ParserQueries, QueryCache
 from fimlsp.quotient.masks.precomputed import PrecomputedAnswers
 from fimlsp.quotient.masks.rule_suffixes import Expected
+from fimlsp.quotient.masks.texts import Ints
 from fimlsp.quotient.masks.token_groups import (
     LexedSuffixes,
     Split,
@@ -37,6 +38,9 @@ from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary, allo
 
 MOST_BYTES = 1 << 26
 """The most memory that a store may hold."""
+
+_SHARE = 8
+"""The first lexemes of all suffixes are read if those of one in so many are needed."""
 
 _MOST_MASK_BYTES = 8 * MEGABYTE
 T = TypeVar("T", Split, LexedSuffixes, TokenGroups)
@@ -110,14 +114,16 @@ class MaskStore:
     def _make_split(self, lexer: LexerState) -> Split:
         return split_texts(self.vocabulary, lexer, _first_of_texts(self.vocabulary, lexer))
 
-    def _first_lexemes_of_suffixes(self, state: int) -> FirstLexemes:
+    def _first_lexemes_of_suffixes(self, state: int, numbers: Ints) -> FirstLexemes:
+        """The first lexemes of the suffixes with these *numbers*, read from *state* on."""
         first = self._first_of_suffixes.get(state)
         if first is None:
-            suffixes = self.vocabulary.suffixes
-            first = self._first_of_suffixes[state] = first_lexemes(
-                automaton_of(self.tables.lexical), suffixes, np.arange(len(suffixes), dtype=np.int32), state
-            )
-        return first
+            suffixes, automaton = self.vocabulary.suffixes, automaton_of(self.tables.lexical)
+            if len(numbers) < len(suffixes) // _SHARE:
+                return first_lexemes(automaton, suffixes, numbers, state)
+            everything = np.arange(len(suffixes), dtype=np.int32)
+            first = self._first_of_suffixes[state] = first_lexemes(automaton, suffixes, everything, state)
+        return first.at(numbers)
 
     def suffixes(self, lexer: LexerState) -> LexedSuffixes:
         """The suffixes, from the start of a lexeme on."""

@@ -120,6 +120,16 @@ class _Pieces:
         return self._windows[starts].astype(np.uint64) & self._WITHIN[left]
 
 
+def distinct(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """An index of each different one of *keys* in ascending order, and for each key the place of its equal.
+
+    Runs of equal keys are sorted as one, since neighbours are mostly equal.
+    """
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    _, firsts, places = np.unique(keys[starts], return_index=True, return_inverse=True)
+    return starts[firsts], np.repeat(places, np.diff(starts, append=len(keys)))
+
+
 class Runs(NamedTuple):
     """An array as runs: the number that each run repeats, and its length.
 

@@ -23,13 +23,16 @@ from fimlsp.quotient.masks.end_states import EndStates, LexemeEnd, LexemeEnds
 from fimlsp.quotient.masks.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.groups import DEAD_GROUP, GroupBuilder, Groups, after_lexeme
 from fimlsp.quotient.masks.suffixes import Suffixes
-from fimlsp.quotient.masks.texts import Ints, Runs, smallest
+from fimlsp.quotient.masks.texts import Ints, Runs, distinct, smallest
 from fimlsp.quotient.masks.vocabulary import BoolMask, Vocabulary
 
 _SPACE = b" "
 _NONE = -1
-_FEW = 300
+_FEW = 100
 """Up to this many texts are read one by one, as the array of each step costs as much as so many."""
+
+
+FirstLexemesOf = Callable[[int, Ints], FirstLexemes]
 
 
 class LexedSuffixes(NamedTuple):
@@ -125,11 +128,11 @@ def _modes(start: LexerState, nodes: np.ndarray) -> list[ModeStack | None]:
 
 
 def lexed_suffixes(
-    suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: EndStates
+    suffixes: Suffixes, start: LexerState, first: FirstLexemesOf, ends: EndStates
 ) -> LexedSuffixes:
     """The *suffixes*, read from *start*, a state between two lexemes.
 
-    *first* returns their first lexemes by the state of the automaton.
+    *first* returns first lexemes by the state of the automaton and the numbers of suffixes.
     """
     reader = _SuffixReader(suffixes, start, first, ends)
     groups, numbers = reader.groups.finish()
@@ -196,9 +199,7 @@ class _SuffixReader:
     completed so far.
     """
 
-    def __init__(
-        self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: EndStates
-    ) -> None:
+    def __init__(self, suffixes: Suffixes, start: LexerState, first: FirstLexemesOf, ends: EndStates) -> None:
         self.groups = GroupBuilder(ends)
         self.of_suffix = np.zeros(len(suffixes), np.int32)
         self._suffixes = suffixes
@@ -234,14 +235,15 @@ class _SuffixReader:
             return
         if lexer.margin is not None:
             items, rests, nodes = self._start_lines(lexer, items, rests, nodes)
-        first = self._first(lexer.state)
-        singly = first.checked[rests] | self._singly(lexer, rests)
+        first = self._first(lexer.state, rests)
+        is_single = first.checked | self._singly(lexer, rests)
+        is_inside, has_ended = first.states != 0, first.kinds >= 0
+        singly = np.flatnonzero(is_single)
         self._read_one_by_one(lexer, items[singly], rests[singly], nodes[singly])
-        items, rests, nodes = items[~singly], rests[~singly], nodes[~singly]
-        inside = first.states[rests] != 0
-        self._end(lexer, first, items[inside], rests[inside], nodes[inside])
-        ended = ~inside & (first.kinds[rests] >= 0)
-        self._continue(lexer, first, items[ended], rests[ended], nodes[ended])
+        inside = np.flatnonzero(is_inside & ~is_single)
+        self._end(lexer, first.at(inside), items[inside], rests[inside], nodes[inside])
+        ended = np.flatnonzero(has_ended & ~is_inside & ~is_single)
+        self._continue(lexer, first.at(ended), items[ended], rests[ended], nodes[ended])
 
     def _read_one_by_one(self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints) -> None:
         text_of = self._suffixes.text
@@ -283,18 +285,17 @@ class _SuffixReader:
         """Group those that end inside a lexeme, or at its start."""
         if not len(items):
             return
-        suffixes, kinds = self._suffixes, first.kinds[rests]
-        extra = first.left[rests]  # the bytes since the lexeme's end
+        kinds, extra = first.kinds, first.left.copy()  # the bytes since the lexeme's end
         extra[(kinds < 0) | (kinds == self._lexical.bad)] = 0
         if lexer.margin is not None:
             blank = kinds == self._lexical.space
             extra[blank] = rests[blank]  # the column depends on the text read
-        keys = (nodes.astype(np.int64) * len(self._lexical.dfa.rows) + first.states[rests]) * (
+        keys = (nodes.astype(np.int64) * len(self._lexical.dfa.rows) + first.states) * (
             len(self._lexical.kinds) + 1
         ) + (kinds + 1)
-        keys = keys * len(suffixes) + extra
-        _, indices, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        columns = (column[indices].tolist() for column in (nodes, first.states[rests], kinds, extra))
+        keys = keys * len(self._suffixes) + extra
+        indices, inverse = distinct(keys)
+        columns = (column[indices].tolist() for column in (nodes, first.states, kinds, extra))
         groups = [
             self.groups.add(node, self.groups.ends.number(self._inside(lexer, state, kind, since)))
             for node, state, kind, since in zip(*columns, strict=True)
@@ -315,10 +316,9 @@ class _SuffixReader:
         """Queue those with more than one lexeme, to be read after the first."""
         if not len(items):
             return
-        kinds = first.kinds[rests]
-        order = np.argsort(kinds, kind="stable")
-        kinds, items, rests, nodes = kinds[order], items[order], rests[order], nodes[order]
-        lengths, left = self._suffixes.lengths, first.left[rests]
+        order = np.argsort(first.kinds, kind="stable")
+        kinds, left = first.kinds[order], first.left[order]
+        items, rests, nodes, lengths = items[order], rests[order], nodes[order], self._suffixes.lengths
         edges = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), len(kinds)]
         for begin, end in pairwise(edges):
             chosen, kind = slice(begin, end), int(kinds[begin])
@@ -404,7 +404,7 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
         since[kinds < 0] = 0
     since[kinds == bad] = 0
     keys = (states.astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)) * len(suffixes) + since
-    _, indices, end_of = np.unique(keys, return_index=True, return_inverse=True)
+    indices, end_of = distinct(keys)
     ends = zip(states[indices].tolist(), kinds[indices].tolist(), since[indices].tolist(), strict=True)
     effects = np.zeros(len(vocabulary.texts), np.int32)
     effects[inside] = 1 + end_of
