@@ -3,6 +3,7 @@
 `python benchmarks/schemas.py FOLDER TOKENIZER.json` takes the folder `maskbench/data` of the repository
 guidance-ai/jsonschemabench (Geng et al. 2025). Each file has a schema and instances, valid or not. An engine
 compiles the schema or refuses it, then reads each instance token by token, as it is written in compact JSON.
+
 `--peer` adds llguidance, xgrammar or outlines-core, in a process of its own. Times are processor times. A
 process that needs more than `--most` seconds of them for a schema, or 8 GB, is ended. The schema then counts
 as stopped. `--judge N` compares one of N masks with the engine's own verdicts on each token, and counts wrong

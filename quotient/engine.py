@@ -275,7 +275,7 @@ class Engine:
     def prepare(self, vocabulary: Vocabulary) -> None:
         """Make or load the tables of masks that a vocabulary and nearly all places of code need.
 
-        Otherwise the first mask does that. It takes 0.3 s for 49,152 tokens the first time, and 40 ms with
+        Otherwise the first mask does that. It takes 0.2 s for 49,152 tokens the first time, and 40 ms with
         the files of an earlier process.
         """
         from fimlsp.quotient.masks.mask import store_of

@@ -1,7 +1,7 @@
 """The rules of the arrays of a JSON Schema.
 
-There is a rule for each place, each set of the values for `contains` that came before it, and each set of
-values that `uniqueItems` excludes from there on. So all but few of these values are refused.
+There is a rule for each place and each set of the values for `contains` that came before it. With
+`uniqueItems` there is one for each set of values that are no longer allowed. So these may only be few.
 """
 
 from __future__ import annotations
