@@ -278,9 +278,12 @@ class Language(ABC):
         del beginning
         return self
 
-    def needs_finer_after(self, text: bytes) -> bool:
-        """True if `finer` may refuse more after *text*, the beginning of a statement. Quick."""
-        del text
+    def needs_finer_after(self, text: bytes, since: int = 0) -> bool:
+        """True if `finer` may refuse more after *text*, the beginning of a statement. Quick.
+
+        It does so through words or signs that end after the offset *since*.
+        """
+        del text, since
         return False
 
     def needs_finer_before(self, text: bytes) -> bool:
