@@ -103,8 +103,13 @@ class WeighedDict(_Forgetful[K, V]):
             del self[oldest]
 
 
-_UNUSED = 3
-"""References to a value of a dict that nothing else holds: the dict's, a variable's, and an argument's."""
+def _references(values: dict[K, V], key: K) -> int:
+    """The number of references to the value of *key*, with those of this call: versions of Python differ."""
+    return sys.getrefcount(values[key])
+
+
+_UNUSED = _references({0: object()}, 0)
+"""The number for a value that nothing but the dict holds."""
 _LEAST_HELD = 1_000
 
 
@@ -132,7 +137,6 @@ class HeldDict(_Forgetful[K, V]):
         keys = list(self)
         while keys:
             key = keys.pop()
-            value = self[key]
-            if sys.getrefcount(value) <= _UNUSED:
+            if _references(self, key) <= _UNUSED:
                 del self[key]
         self._most = max(_LEAST_HELD, len(self) + len(self) // 4)
