@@ -1,7 +1,7 @@
 """Measures the very first masks with a vocabulary: `python benchmarks/cold_masks.py TOKENIZER.json...`.
 
 Each vocabulary and language is measured in two new processes, first with an empty cache folder, and then with
-the files of that run. Times are processor times in milliseconds.
+the files of that run. Preparation is `Engine.prepare`. Times are processor times in milliseconds.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ def measure(tokenizer: Path, language: str) -> None:
 
     token_bytes = read_vocabulary(Tokenizer.from_file(str(tokenizer)), ()).token_bytes
     left, right = CURSORS[language]
-    start = Engine(language_named(language)).document(left + right).middle(len(left), len(left)).start
+    engine = Engine(language_named(language))
+    start = engine.document(left + right).middle(len(left), len(left)).start
     assert start is not None
     vocabulary = Vocabulary(token_bytes, [token_bytes.index(None)])
     before = process_time()
-    vocabulary.prepare()
+    engine.prepare(vocabulary)
     prepared = process_time()
     start.mask(vocabulary)
     print(len(vocabulary), 1000 * (prepared - before), 1000 * (process_time() - prepared))

@@ -271,6 +271,20 @@ class Engine:
         """
         return Document(self._transitions, data)
 
+    def prepare(self, vocabulary: Vocabulary) -> None:
+        """Make or load the tables of masks that a vocabulary and nearly all places of code need.
+
+        Otherwise the first mask does that. It takes 0.3 s for 49,152 tokens the first time, and 40 ms with
+        the files of an earlier process.
+        """
+        from fimlsp.quotient.masks.mask import store_of
+
+        vocabulary.prepare()
+        before = read_up_to(self.document(b""), 0)
+        line = None if before is None else before[1].start_line(b"")
+        if line is not None:
+            store_of(self.tables, vocabulary).suffixes(line.lexer._replace(indents=None))
+
 
 @value
 class FileStart:

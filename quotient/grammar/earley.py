@@ -45,6 +45,16 @@ def bit_set(numbers: Iterable[int]) -> int:
     return bits
 
 
+def members(bits: int) -> list[int]:
+    """The numbers in a bit set."""
+    numbers = []
+    while bits:
+        lowest = bits & -bits
+        numbers.append(lowest.bit_length() - 1)
+        bits ^= lowest
+    return numbers
+
+
 class State:
     """A set of dotted rules of one layer, with a common origin. Equal sets are the same object.
 

@@ -160,7 +160,7 @@ class OpenRuleFinder:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._left_corner_of = _left_corner_relation(rules)
+        self._left_corner_of = _LeftCorners(rules)
         self._positions: dict[tuple[State, int | None], dict[int, list[RulePosition]]] = {}
         turned = -1 if rules.backward else 1
         self.unread = [[rhs[dot:][::turned] for dot in range(len(rhs) + 1)] for rhs in rules.rhs]
@@ -242,22 +242,27 @@ class OpenRuleFinder:
 _NOWHERE: dict[int, list[tuple[list[RulePosition], Child]]] = {}
 
 
-def _left_corner_relation(rules: Rules) -> dict[int, frozenset[int]]:
+class _LeftCorners:
     """For each nonterminal those that have it as a left corner: the reflexive, transitive closure."""
-    parents: dict[int, set[int]] = {symbol: set() for symbol in rules.nonterminals}
-    for lhs, rhs in zip(rules.lhs, rules.rhs, strict=True):
-        if rhs[0] in parents:
-            parents[rhs[0]].add(lhs)
-    corners_of: dict[int, frozenset[int]] = {}
-    for symbol in parents:
-        above = {symbol}
-        waiting = [symbol]
-        while waiting:
-            fresh = parents[waiting.pop()] - above
-            above |= fresh
-            waiting += fresh
-        corners_of[symbol] = frozenset(above)
-    return corners_of
+
+    def __init__(self, rules: Rules) -> None:
+        self._known: dict[int, frozenset[int]] = {}
+        self._parents: dict[int, set[int]] = {symbol: set() for symbol in rules.nonterminals}
+        for lhs, rhs in zip(rules.lhs, rules.rhs, strict=True):
+            if rhs[0] in self._parents:
+                self._parents[rhs[0]].add(lhs)
+
+    def __getitem__(self, symbol: int) -> frozenset[int]:
+        """Those that have *symbol* as a left corner. Cached, as few symbols of large grammars are needed."""
+        known = self._known.get(symbol)
+        if known is None:
+            above, waiting = {symbol}, [symbol]
+            while waiting:
+                fresh = self._parents[waiting.pop()] - above
+                above |= fresh
+                waiting += fresh
+            known = self._known[symbol] = frozenset(above)
+        return known
 
 
 @value

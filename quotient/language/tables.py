@@ -27,7 +27,7 @@ from fimlsp.quotient.grammar.cfg import (
     between_sentinels,
     cheapest,
 )
-from fimlsp.quotient.grammar.earley import EarleySet
+from fimlsp.quotient.grammar.earley import EarleySet, bit_set, members
 from fimlsp.quotient.grammar.open_rules import CommonNodes, Open, OpenRules, find_common_nodes
 from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language, WholeTextCheck
 from fimlsp.quotient.language.direction import Direction, LineClasses
@@ -311,13 +311,17 @@ def neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
     return _neighbours(grammar, ends(grammar, -1))
 
 
-def _neighbours(grammar: Grammar, last: Mapping[int, set[int]]) -> frozenset[tuple[int, int]]:
-    first = ends(grammar, 0)
-    pairs: set[tuple[int, int]] = set()
-    for production in grammar.productions:
-        for left, right in pairwise(production.rhs):
-            pairs.update((a, b) for a in last[left] for b in first[right])
-    return frozenset(pairs)
+def _neighbours(grammar: Grammar, last_of: Mapping[int, set[int]]) -> frozenset[tuple[int, int]]:
+    first = {symbol: bit_set(terminals) for symbol, terminals in ends(grammar, 0).items()}
+    last = {symbol: bit_set(terminals) for symbol, terminals in last_of.items()}
+    after_last: dict[int, int] = {}  # the bit set of terminals after any that ends a symbol
+    for left, right in {pair for production in grammar.productions for pair in pairwise(production.rhs)}:
+        after_last[last[left]] = after_last.get(last[left], 0) | first[right]
+    after: dict[int, int] = {}
+    for terminals, following in after_last.items():
+        for terminal in members(terminals):
+            after[terminal] = after.get(terminal, 0) | following
+    return frozenset((terminal, next_one) for terminal, bits in after.items() for next_one in members(bits))
 
 
 def ends(grammar: Grammar, side: int) -> dict[int, set[int]]:

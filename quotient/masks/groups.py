@@ -307,13 +307,3 @@ def mask_of(bits: int, count: int) -> BoolMask:
     """The inverse of `bits_of`, for indices below *count*."""
     data = np.frombuffer(bits.to_bytes(-(-count // 8), "little"), np.uint8)
     return np.unpackbits(data, count=count, bitorder="little").view(np.bool_)
-
-
-def members(bits: int) -> list[int]:
-    """The numbers in a bit set."""
-    numbers = []
-    while bits:
-        lowest = bits & -bits
-        numbers.append(lowest.bit_length() - 1)
-        bits ^= lowest
-    return numbers

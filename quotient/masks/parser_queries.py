@@ -19,9 +19,9 @@ from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.nesting import BlockColumns, Column, ModeStack
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.middle_grammar import Connection, RightEntry
-from fimlsp.quotient.grammar.earley import EarleySet, State
+from fimlsp.quotient.grammar.earley import EarleySet, State, members
 from fimlsp.quotient.masks.end_states import EndStates
-from fimlsp.quotient.masks.groups import DifferentEnds, Groups, bits_of, members
+from fimlsp.quotient.masks.groups import DifferentEnds, Groups, bits_of
 from fimlsp.quotient.masks.precomputed import Nodes, Passed, PrecomputedAnswers, changes_nothing
 from fimlsp.quotient.masks.rule_suffixes import Expected, Frontier, OpenRules, frontier_at
 from fimlsp.quotient.masks.token_groups import TokenGroups

@@ -88,6 +88,13 @@ class Texts(Sequence[bytes]):
         return cls(arrays["data"].tobytes(), arrays["offsets"])
 
 
+def _firsts_longer_than(lengths: Ints) -> list[int]:
+    """For each number below the last of the ascending *lengths*, the index of the first that exceeds it."""
+    longest = lengths[-1] if len(lengths) else 0
+    firsts: list[int] = np.searchsorted(lengths, np.arange(longest, dtype=lengths.dtype), "right").tolist()
+    return firsts
+
+
 class TextTrie:
     """The trie of some texts.
 
@@ -115,15 +122,12 @@ class TextTrie:
         reached = np.zeros(len(texts), np.int64)  # the node of each text so far
         levels: list[tuple[Ints, Ints]] = []
         n_nodes = 1
-        first, depth = int(np.searchsorted(ends, 0, "right")), 0
-        while first < len(texts):
+        for depth, first in enumerate(_firsts_longer_than(ends)):
             keys = reached[first:] * 256 + data[offsets[first:] + depth]
             different, inverse = np.unique(keys, return_inverse=True)
             levels.append(((different >> 8).astype(np.int32), (different & 255).astype(np.uint8)))
             reached[first:] = inverse + n_nodes
             n_nodes += len(different)
-            depth += 1
-            first = int(np.searchsorted(ends, depth, "right"))
         node_of = np.empty(len(texts), np.int32)
         node_of[order] = reached
         return cls(node_of, levels)
@@ -201,9 +205,9 @@ def suffixes_by_length(texts: Texts) -> SuffixesByLength:
     reached = np.zeros(len(texts), np.int64)  # the suffix of each text among those of the length
     letters, shorter = [np.zeros((1, 0), np.uint8)], [np.zeros(1, np.int64)]
     first, number_of = 0, np.zeros(len(texts), np.int32)
-    for length in range(1, int(lengths.max(initial=0)) + 1):
+    for length, n_shorter_texts in enumerate(_firsts_longer_than(lengths[::-1]), 1):
         n_shorter = len(letters[-1])
-        longer = longest_first[: np.searchsorted(-lengths, -length, "right")]
+        longer = longest_first[: len(texts) - n_shorter_texts]
         pairs = data[ends[longer] - length] * np.int64(n_shorter) + reached[: len(longer)]
         different, reached[: len(longer)] = np.unique(pairs, return_inverse=True)
         heads, rests = np.divmod(different, n_shorter)
@@ -244,13 +248,9 @@ class Suffixes:
         start = texts.offsets[:-1] + np.arange(len(texts), dtype=np.int32)
         after = np.empty(int((lengths + 1).sum()), np.int32)
         current = np.arange(len(texts), dtype=np.int32)  # the rests of those that are long enough
-        first, depth = 0, 0
-        while first < len(texts):
+        for depth, (first, longer) in enumerate(pairwise([0, *_firsts_longer_than(lengths), len(texts)])):
             after[start[first:] + depth] = current
-            depth += 1
-            longer = int(np.searchsorted(lengths, depth))
             current = shorter[current[longer - first :]]
-            first = longer
         return {"start": start, "after": after, "number_of": self._by_length.number_of}
 
     @cached_property

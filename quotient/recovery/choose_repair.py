@@ -297,6 +297,16 @@ class MiddleCheck:
         columns = (column_of(line[: -len(line.lstrip())]) for line in lines if line.strip())
         return column is not None and any(column.deeper_than(other) for other in columns)
 
+    def closes_assumed(self) -> bool:
+        """True if the cheapest middle closes a bracket that a repair of the cursor's line opens."""
+        lexical, start, end = self._left.assumed.tables.lexical, self._choice.line_start, self._line_end
+        assumed = (
+            repair.replacement
+            for repair in self._candidate.text.repairs
+            if start <= repair.start and repair.end <= end
+        )
+        return self.closers > 0 and any(count_unmatched(lexical, text)[1] for text in assumed)
+
     # Brackets around the cursor's line
 
     def _is_as_it_was(self) -> bool:
@@ -410,6 +420,7 @@ LEAVES = (
     MiddleCheck.closes_before_deeper,
     MiddleCheck.closes_too_many,
     MiddleCheck.dedents,
+    MiddleCheck.closes_assumed,
 )
 
 

@@ -43,7 +43,9 @@ def may_be_forgotten(document: ContextDocument, connected: State | None, start: 
     if is_in_lexeme:
         return True
     if line_start < start:  # else the column of a statement there is still open
-        own = cursor_line(document.tables, document.data[line_start:start], document.data[end:line_end])
+        own = cursor_line(
+            document.tables.lexical, document.data[line_start:start], document.data[end:line_end]
+        )
         block = _unfinished(context, _column_of(document, line_start, start))
         word = None if own.first is None else document.tables.terminal_of[own.first]
         if block is not None and (word is None or not block.group.expects(word)):
@@ -146,7 +148,9 @@ def _end_line(assumed: AssumedText, text: RepairedText) -> bool:
         return False
     lines, data = document.transitions.lines, text.data
     line_end = lines.end_of_stretch(data, text.cursor_end)
-    own = cursor_line(assumed.tables, data[line_start : text.cursor], data[text.cursor_end : line_end])
+    own = cursor_line(
+        assumed.tables.lexical, data[line_start : text.cursor], data[text.cursor_end : line_end]
+    )
     statements = Statements(assumed, lines, data, line_start, then=own, beyond=line_end)
     reading = statements.read_up_to(start)
     is_inside = reading.passed or reading.lacks_header

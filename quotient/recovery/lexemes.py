@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_state import Margin
-from fimlsp.lexing.lexer_tables import LexerTables, longest_match
+from fimlsp.lexing.lexer_tables import LexerTables, longest_match, remembered
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.lexing.nesting import Column, ModeStack
-from fimlsp.quotient.language.tables import LanguageTables
 
 _MOST_CLOSED = 12
 _MOST_TRIED = 12
+_LONGEST_KNOWN, _MOST_KNOWN = 1_000, 1_000
 _CLOSERS = re.compile(rb"(?<![,;:)\]}])[,;:)\]}]+(?=\s*\Z)")
 _BEFORE_SPACE = re.compile(rb"\S.*?(?=[,;:][ \t])", re.DOTALL)
 _MARKS = frozenset(b",;:)]}")
@@ -48,6 +48,8 @@ class Lexemes(NamedTuple):
 
     def shifted(self, offset: int) -> Lexemes:
         """The same for a text that starts at *offset*."""
+        if not offset:
+            return self
         read = [
             Lexeme(kind, start + offset, end + offset, missing) for kind, start, end, missing in self.read
         ]
@@ -75,7 +77,9 @@ def lexemes(
     """
     text = data[start:end]
     if ended_early is not None:
-        readings = [_Reader(lexical, text, early).read(start) for early in _early_ends(lexical, text)]
+        readings = [
+            _Reader(lexical, text, early).read().shifted(start) for early in _early_ends(lexical, text)
+        ]
         likely = [
             reading
             for reading in readings
@@ -88,7 +92,16 @@ def lexemes(
                 for reading, fit in zip(likely, fits, strict=True)
             ]
             return likely[rated.index(min(rated))]
-    return _Reader(lexical, text, ended_early=ended_early is not None, modes=modes).read(start)
+    is_early = ended_early is not None
+    if len(text) > _LONGEST_KNOWN:
+        return _Reader(lexical, text, ended_early=is_early, modes=modes).read().shifted(start)
+    return _known(lexical, text, modes, ended_early=is_early).shifted(start)
+
+
+@remembered(_MOST_KNOWN)
+def _known(lexical: LexerTables, text: bytes, modes: ModeStack | None, *, ended_early: bool) -> Lexemes:
+    """The lexemes of a short *text*: the candidates for one cursor read the same line many times."""
+    return _Reader(lexical, text, ended_early=ended_early, modes=modes).read()
 
 
 def may_end_early(text: bytes) -> bool:
@@ -101,7 +114,7 @@ def _early_ends(lexical: LexerTables, text: bytes) -> Iterator[tuple[int, int]]:
     closers = _CLOSERS.search(text)
     shown = text.rstrip()
     in_code = len(shown) if not _AFTER_STRING.isdisjoint(shown[-1:]) else 0
-    for lexeme in _Reader(lexical, text).read(0).read[:_MOST_TRIED]:
+    for lexeme in _known(lexical, text, None, ended_early=False).read[:_MOST_TRIED]:
         marks = [_BEFORE_SPACE.match(text, lexeme.start, in_code), _BEFORE_MARK.match(text, lexeme.start)]
         ends = [mark.end() for mark in marks if mark is not None]
         ends += range(closers.start(), closers.end()) if closers is not None else ()
@@ -135,7 +148,7 @@ class _Reader:
         self.read_so_far: list[Lexeme] = []
         self.unreadable: list[tuple[int, int]] = []
 
-    def read(self, offset: int) -> Lexemes:
+    def read(self) -> Lexemes:
         position, last = 0, -1
         while position < len(self.text):
             is_early = self.early is not None and position == self.early[0]
@@ -151,8 +164,7 @@ class _Reader:
             position = end
         self._close_strings()
         joined = last == self.lexical.line_joiner
-        found = Lexemes(tuple(self.read_so_far), tuple(self.unreadable), joined, self.modes)
-        return found.shifted(offset)
+        return Lexemes(tuple(self.read_so_far), tuple(self.unreadable), joined, self.modes)
 
     def _match(self, position: int) -> tuple[int, int] | None:
         """The kind and the end of the lexeme at *position*; None if no grammar uses such a lexeme."""
@@ -246,7 +258,8 @@ class CursorLine(NamedTuple):
     may_open: bool = True
 
 
-def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLine:
+@remembered(_MOST_KNOWN)
+def cursor_line(lexical: LexerTables, before: bytes, after: bytes) -> CursorLine:
     """The line with *before* left of the cursor and *after* right of it, if a middle starts with code."""
     lead = _INDENTATION.match(before or after)
     assert lead is not None
@@ -254,7 +267,7 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
     blank = CursorLine(column_of(lead.group()) if lead.group() else None)
     if not code.strip():
         return blank
-    lexical = tables.lexical
+    closers = lexical.brackets.values()
     start, position = lexical.dfa.starts[lexical.unknown.mode], 0
     closes: list[int] = []
     first: int | None = None
@@ -262,7 +275,7 @@ def cursor_line(tables: LanguageTables, before: bytes, after: bytes) -> CursorLi
         kind, position = match
         if kind in lexical.skipped and not closes:
             return CursorLine() if before.strip() else blank
-        if lexical.kinds[kind] not in tables.opening_of:
+        if lexical.kinds[kind] not in closers:
             first = kind if not closes and lead.end() + position < len(before) else None
             break
         closes.append(kind)

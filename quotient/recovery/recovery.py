@@ -189,7 +189,9 @@ class Recovery:
         if (line_start, line_end) != (self._start, len(document.data) - self._from_end):
             return False
         data = document.data
-        return self._layout == cursor_line(document.tables, data[line_start:start], data[end:line_end])
+        return self._layout == cursor_line(
+            document.tables.lexical, data[line_start:start], data[end:line_end]
+        )
 
     def readings(
         self,

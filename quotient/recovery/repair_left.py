@@ -251,7 +251,7 @@ class RepairedLeft:
         data, cursor_end = self.text.data, self.text.cursor_end
         end = self.text.document.transitions.lines.end_of_stretch(data, cursor_end)
         before, after = data[self.stop : self.text.cursor], data[cursor_end:end]
-        return cursor_line(self.assumed.tables, before, after)
+        return cursor_line(self.assumed.tables.lexical, before, after)
 
 
 class BrokenAbove:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Margin, Step, Symbol
-from fimlsp.lexing.nesting import Column
+from fimlsp.lexing.lexer_tables import LexerTables
+from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.middle_grammar import Connection, RightEntry
 from fimlsp.quotient.grammar.earley import EarleySet
@@ -174,19 +175,18 @@ class GrammarState:
 
     @property
     def closers(self) -> bytes:
-        """The text that ends the string that is open here, and then the brackets, the innermost first."""
+        """The text that ends the open string, and then the brackets and fields around it, innermost first."""
         lexer, lexical = self.lexer, self.lexer.lexical
         closers, kinds, modes = b"", lexical.kinds_in(lexical.dfa.live[lexer.state]), lexer.modes
         last = lexical.kinds[lexer.accepted] if lexer.accepted >= 0 else ""
-        if last in lexical.brackets or last in lexical.brackets.values():
+        if last in lexical.spec.mode_changers:
             modes = modes.after(last) or modes
         elif lexer.accepted in (-1, lexical.bad) and lexer.state != lexical.dfa.starts[modes.mode]:
             ends = (lexical.shortest_words.suffix(lexer.state, kind) for kind in kinds if kind != lexical.bad)
             closers = min((end for end in ends if end is not None), key=len, default=b"")
-        while modes.parent is not None and modes.shape in lexical.brackets:
-            kind = lexical.kinds.index(lexical.brackets[modes.shape])
-            closers += lexical.shortest_words.suffix(lexical.dfa.starts[modes.mode], kind) or b""
-            modes = modes.parent
+        while modes.parent is not None and (closing := _closing(lexical, modes)) is not None:
+            text, modes = closing
+            closers += text
         return closers
 
     def _reads(self, data: bytes) -> bool:
@@ -331,6 +331,19 @@ class GrammarState:
             return False
         laid_out = GrammarState(self.connection, lexer, chart).scanned(line.symbols)
         return laid_out is not None and laid_out.expects(entry.marker)
+
+
+def _closing(lexical: LexerTables, modes: ModeStack) -> tuple[bytes, ModeStack] | None:
+    """The shortest lexeme that closes the innermost of *modes*, and the modes after it; None if none does."""
+    start = lexical.dfa.starts[modes.mode]
+    closing: list[tuple[bytes, ModeStack]] = []
+    for kind in lexical.kinds_in(lexical.dfa.live[start]):
+        name = lexical.kinds[kind]
+        after = modes.after(name) if name in lexical.spec.mode_changers else None
+        text = lexical.shortest_words.suffix(start, kind)
+        if after is not None and after.depth < modes.depth and text is not None:
+            closing.append((text, after))
+    return min(closing, key=lambda each: len(each[0]), default=None)
 
 
 def is_shallow(connection: Connection, chart: EarleySet) -> bool:

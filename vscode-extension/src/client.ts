@@ -50,17 +50,17 @@ export function createClient(
   };
   const hasKey = Object.keys(key).length > 0;
   const usual = (): ErrorHandler => client.createDefaultErrorHandler();
-  const options = { ...optionsOf(hasKey, log, shown, yields), errorHandler: toldOnce(usual) };
+  const options = { ...optionsOf(hasKey, log, shown, yields), errorHandler: withQuietPipe(usual) };
   const client = new LanguageClient(SECTION, "fimlsp", executable, options);
   client.registerFeature(SNIPPETS);
   return client;
 }
 
 /**
- * As the *usual* handler, but a server that ends is told once: an error of its pipe, which comes before its end, is
- * in the log alone.
+ * As the *usual* handler, which starts a server that ended again; but an error of its pipe, which comes before its
+ * end, is in the log alone.
  */
-function toldOnce(usual: () => ErrorHandler): ErrorHandler {
+function withQuietPipe(usual: () => ErrorHandler): ErrorHandler {
   let made: ErrorHandler | undefined; // it counts the ends
   return {
     async error(error, message, count) {

@@ -51,7 +51,12 @@ FEATURES = frozenset(
         "annotations",
     }
 )
-_FIRST_WORD = re.compile(rb"(?!from\b)[A-Za-z_]\w*(?=[^\w'\"])")
+_FIRST_WORD = re.compile(rb"\w+(?=[^\w'\"])")
+_FROM = re.compile(rb"from[ \t]+([\w.\x80-\xff]+)")
+_MAY_LEAD_HEAD = (b"from", b"r", b"R", b"u", b"U", *(bytes((byte,)) for byte in b"'\"(\\# \t\f\r\n"))
+"""The starts of the statements in the head of a file, a docstring or an import of features, and of blanks."""
+_MODULE_OF_FEATURES = b"__future__"
+_IMPORT_OF_FEATURE = b"from __future__ import annotations"
 _FEATURE = re.compile(rb"\b__future__\s*import(?:\b(?:(?!__future__)[^;])*[\s,(])?(\w*)\Z")
 _NONLOCAL = re.compile(rb"\bnonlocal(?:\b(?:(?!\bnonlocal)[^;])*[\s,])?(\w*)\Z")
 
@@ -314,8 +319,23 @@ class FileCheck(WholeTextCheck):
 
 def _known_from(data: bytes, start: int) -> int:
     """The offset from which on the line at *start* of *data* surely ends the head of the file."""
+    module = _FROM.match(data, start)
+    if module is not None and module[1] != _MODULE_OF_FEATURES:
+        return module.start(1) + _begun_alike(module[1], (_MODULE_OF_FEATURES,)) + 1
     word = _FIRST_WORD.match(data, start)
-    return word.end() + 1 if word else data.find(b"\n", start) + 1 or len(data) + 1
+    text = word.group() if word else data[start : start + 1]
+    alike = _begun_alike(text, _MAY_LEAD_HEAD)
+    if alike < len(text):
+        return start + alike + 1
+    if word and text not in _MAY_LEAD_HEAD[:1]:
+        return word.end() + 1
+    return data.find(b"\n", start) + 1 or len(data) + 1
+
+
+def _begun_alike(text: bytes, others: Sequence[bytes]) -> int:
+    """The most bytes of *text* with which one of *others* starts."""
+    sizes = range(len(text), -1, -1)
+    return next(size for size in sizes if any(other.startswith(text[:size]) for other in others))
 
 
 def _is_docstring(statement: Evaluation) -> bool:
@@ -354,13 +374,16 @@ def feature_like(name: str) -> tuple[int, bytes]:
 
 
 def _known_names_after(statement: bytes) -> Iterator[bytes]:
-    """The texts that complete a feature, or `__class__` after `nonlocal`, at the end of *statement*."""
+    """The texts that complete a feature, its import, or `__class__` after `nonlocal`, after *statement*."""
     names = [name.encode() for name in sorted(FEATURES)]
     begun = _FEATURE.search(statement)
     if begun is None:
         names = [CLASS.encode()]
         begun = _NONLOCAL.search(statement)
     if begun is None:
+        words = re.sub(rb"\s+", b" ", statement.lstrip())
+        if words and _IMPORT_OF_FEATURE.startswith(words):
+            yield _IMPORT_OF_FEATURE[len(words) :]
         return
     space = b" " if statement.endswith((b"import", b"nonlocal")) else b""
     rests = [space + name[len(begun[1]) :] for name in names if name.startswith(begun[1])]

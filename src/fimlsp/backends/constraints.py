@@ -190,7 +190,8 @@ class Constraints:
         """The engine of a language; those used last are kept, and the tables of the others dropped."""
         key = kind, text
         if key not in self._engines:
-            self._engines[key] = Engine(self._language(kind, text))
+            self._engines[key] = engine = Engine(self._language(kind, text))
+            engine.prepare(self.vocabulary)
         self._engines.move_to_end(key)
         if len(self._engines) > MOST_LANGUAGES:
             _, dropped = self._engines.popitem(last=False)

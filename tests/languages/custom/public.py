@@ -2,7 +2,8 @@
 
 FOLDER holds the packages of `GRAMMARS`, unpacked, each from `pip download --no-deps PACKAGE`. Nothing of them
 is run. Each grammar reads ordinary text of its language (`public_texts.txt`) that Lark accepts, with the
-lexer and the parser of its author. The result is one of `OUTCOMES`.
+lexer and the parser of its author. Its result, one of `OUTCOMES`, is printed as it is found, with seconds of
+the processor.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from time import process_time
 
 from lark import Lark
 from lark.exceptions import LarkError
 from lark.indenter import PythonIndenter
-from rich.console import Console
-from rich.table import Table
 
 from fimlsp.languages.custom import load_grammar
 from fimlsp.languages.custom.trial import refusal
@@ -137,25 +137,25 @@ def outcome(file: Path, of: Public, text: str) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Print the outcome of each grammar, and how many there are of each."""
+    """Print the outcome of each grammar as it is found, then how many there are of each."""
     folder, *names = sys.argv[1:]
     parts = TEXTS.read_text().split("=== ")[1:]
-    texts = dict(part.split("\n", 1) for part in parts)
-    table, counts = Table("grammar", "outcome", "lexer or reason"), Counter[str]()
+    texts, counts = dict(part.split("\n", 1) for part in parts), Counter[str]()
     for name in names or GRAMMARS:
-        of = GRAMMARS[name]
-        file = next((path for path in sorted(Path(folder).rglob(of.path))), None)
-        if file is None:
-            table.add_row(name, "not found", of.path)
-            continue
-        text = texts[name]
-        wrong = accepts(file, of, text) and accepts(file, of, text := text.rstrip("\n"))
-        kind, said = ("no text of its language", wrong) if wrong else outcome(file, of, text)
+        began = process_time()
+        kind, said = of_grammar(Path(folder), GRAMMARS[name], texts[name])
         counts[kind] += 1
-        table.add_row(name, kind, said)
-    console = Console(width=150)
-    console.print(table)
-    console.print(dict(counts))
+        print(f"{name:18} {process_time() - began:6.1f} s  {kind}: {said}", flush=True)
+    print(dict(counts))
+
+
+def of_grammar(folder: Path, of: Public, text: str) -> tuple[str, str]:
+    """The outcome for a grammar among the packages of *folder*, and the lexer or the reason."""
+    file = next((path for path in sorted(folder.rglob(of.path))), None)
+    if file is None:
+        return "not found", of.path
+    wrong = accepts(file, of, text) and accepts(file, of, text := text.rstrip("\n"))
+    return ("no text of its language", wrong) if wrong else outcome(file, of, text)
 
 
 if __name__ == "__main__":

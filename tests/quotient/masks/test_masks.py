@@ -223,3 +223,19 @@ def test_the_reference_feeds_every_text():
     for state in random_states(rng, "python", texts, 40):
         allowed = allowed_by_feeding(vocabulary, state, lambda at, data: at.feed(data))
         assert allowed.tolist() == [*(state.feed(text) is not None for text in vocabulary.texts), False]
+
+
+BEGUN = [
+    ("python", b"def f(a):\n    return a + ", b"\n"),
+    ("json", b'{"a": [1, ', b"]}"),
+    ("lua", b"local x = ", b"\n"),
+    ("go", b"package p\n\nvar x = ", b"\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "left", "right"), BEGUN)
+def test_a_prepared_engine_has_the_tables_of_the_first_mask(name, left, right, monkeypatch):
+    vocabulary = Vocabulary(random_texts(random.Random(name), source(name), 300))
+    engine(name).prepare(vocabulary)
+    monkeypatch.setattr("fimlsp.quotient.masks.mask.lexed_suffixes", None)
+    check(engine(name).document(left + right).middle(len(left), len(left)).start, vocabulary)

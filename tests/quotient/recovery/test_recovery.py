@@ -535,6 +535,21 @@ def test_the_cursor_stays_where_it_is(case):
     assert found.start.shortest_completion == offered
 
 
+BRACKETS_ASSUMED = (
+    # a bracket assumed before the cursor is not for the middle to close
+    'def f():\n    self.g(p + b"  + k + b": " <|> v)\n',
+    "class A:\n    def f(self):\n        for v in h:\n            g(p + b'  + k + b': ' <|> v)\n\n"
+    "    def k(self):\n        pass\n",
+)
+
+
+@pytest.mark.parametrize("case", BRACKETS_ASSUMED)
+def test_a_middle_closes_no_bracket_that_was_assumed(case):
+    left, right = case.encode().split(b"<|>")
+    found = engine().document(left + right).middle(len(left), len(left), may_escape=False, relax=True)
+    assert not found.start.shortest_completion.strip().startswith((b")", b"]", b"}"))
+
+
 CLOSED_BY_EDITOR = {
     # left<|>right: the text that is assumed after the cursor's line
     "def main(<|>)\n": ":0",

@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
-import { scene, until, VSCode } from "./vscode";
+import { killProcesses, PYTHON, scene, until, VSCode } from "./vscode";
 
 // each with a word of its own, as what stands in one file is suggested in the others: here, nothing
 const area = (side: string): string => `def area(${side}h, height):\n    return ${side}<|>\n`;
 const FILES = {
   "automatic.py": area("widt"),
   "here.py": area("lengt"),
+  "killed.py": area("girt"),
   "language.py": area("breadt"),
   "note.toml": "x = <|>\n",
   "other.py": area("dept"),
@@ -144,4 +145,18 @@ scene(code, "an interpreter that cannot be used is told as what it is", async ()
   code.configure();
   await code.statusSays(/./, "loading");
   await code.isReady();
+});
+
+scene(code, "a killed server starts again without a message", async () => {
+  await code.open("killed.py");
+  assert.equal(
+    killProcesses((command) => command.includes(PYTHON) && command.includes("--stdio")),
+    1,
+  );
+  await code.statusSays(/./, "loading");
+  await code.isReady();
+  await code.type("h");
+  await code.ghostAppears();
+  await code.screenshot("killed");
+  assert.equal(await code.page.locator(".notification-list-item").count(), 0);
 });

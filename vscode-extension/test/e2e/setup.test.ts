@@ -8,7 +8,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -16,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { parses, until, VSCode } from "./vscode";
+import { killProcesses, parses, until, VSCode } from "./vscode";
 
 const FILE = "shapes.py";
 const FILES = { [FILE]: "def area(width, height):\n    return widt<|>\n" };
@@ -94,7 +93,7 @@ for (const step of ["making the environment", "collecting", "unpacking"]) {
       await code.open(FILE);
       await progress(code).filter({ hasText: step }).waitFor({ timeout: INSTALLING_MS });
       await code.screenshot(`interrupted while ${step}`);
-      killMakers(code);
+      killProcesses((command) => command.includes(code.environments));
       await code.close();
       assert.ok(!existsSync(join(code.environments, "current.json")));
       await code.start();
@@ -154,20 +153,4 @@ test("it breaks, and is repaired by the next start", async () => {
 
 function environments(code: VSCode): string[] {
   return readdirSync(code.environments).filter((name) => name.startsWith("environment-"));
-}
-
-/** Ends the processes that are making an environment there, at a stroke. */
-function killMakers(code: VSCode): void {
-  const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  for (const id of processes.filter((each) => commandOf(each).includes(code.environments))) {
-    process.kill(Number(id), "SIGKILL");
-  }
-}
-
-function commandOf(id: string): string {
-  try {
-    return readFileSync(`/proc/${id}/cmdline`, "utf8");
-  } catch {
-    return ""; // it has ended meanwhile
-  }
 }
