@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from fimlsp.lexing.automata.bit_sets import bit_set
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
-from fimlsp.lexing.automata.paths import Paths, Separation, ShortestWords, bits_of
+from fimlsp.lexing.automata.paths import Paths, Separation, ShortestWords
 from fimlsp.lexing.lexical_spec import NO_KIND, LexicalSpec
 
 NEWLINE, DEDENT = "NEWLINE", "DEDENT"
@@ -188,7 +189,7 @@ class LexerTables:
         self.word_states, self.counted_states = self.word_part.states, self.counted_part.states
         self.counted_kind = self._kind(self.counted_part.kind or None)
         self.most_counted = self.counted_part.most
-        self.word_bits = bits_of([*self.word_states], len(spec.dfa.rows))
+        self.word_bits = bit_set(self.word_states)
         self.checked = self.word_states | self.counted_states
         self.loops = Loops(spec.dfa, self.checked)
 

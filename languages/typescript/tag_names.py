@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, longest_match
 from fimlsp.lexing.nesting import ModeStack
-from fimlsp.quotient.language.contract import Fault, WholeTextCheck
+from fimlsp.quotient.language.contract import Fault, Verdict, WholeTextCheck
 
 _MOST_TEXTS = 4
 _MOST_CHANGED = 4_000
@@ -23,6 +24,8 @@ _CHUNK = 1 << 16
 _LONGEST_NAME = 200
 _NAME = re.compile(rb"[^\s/>{<\"']*")
 _OPENING, _CLOSED, _CLOSING = "opening", "closed", "closing"
+_NOT_ASCII = 0x80
+_ONLY_CLOSING = frozenset(("CLOSE_START", "FRAGMENT_END"))
 _ROLES: Mapping[str, str] = {
     **dict.fromkeys(("TAG_START", "CHILD_START", "VALUE_START"), _OPENING),
     "TAG_CLOSED": _CLOSED,
@@ -66,6 +69,36 @@ class _Text(NamedTuple):
     faults: list[Fault]
 
 
+class _Closing(NamedTuple):
+    """A closing name at the end of a text: its offset, its bytes, the tag that it closes, and the lexer."""
+
+    offset: int
+    name: bytes
+    opened: _Opened
+    lexer: LexerState
+
+    def verdict(self, fresh: bytes, written: int) -> Verdict:
+        """The verdict on the name with the bytes *fresh*, where a middle starts at the offset *written*."""
+        found = _NAME.match(self.name + fresh)
+        assert found is not None
+        name, opened = found.group(), self.opened
+        same = _same_bytes(name, opened.name)
+        has_ended = found.end() < len(self.name) + len(fresh)
+        if not name or (same == len(name) and (not has_ended or name == opened.name)):
+            goes_on = b"</" in fresh[max(0, found.end() - len(self.name)) :]
+            return Verdict.UNKNOWN if goes_on else Verdict.FINE
+        may_be_space = 0 < same < len(name) and name[same] >= _NOT_ASCII
+        if may_be_space and not self._has_in_name(same, fresh):
+            return Verdict.UNKNOWN
+        in_middle = max(self.offset + same, opened.offset + len(opened.name)) >= written
+        return Verdict.WRONG if in_middle else Verdict.UNKNOWN
+
+    def _has_in_name(self, at: int, fresh: bytes) -> bool:
+        """True if the byte number *at* of the name with *fresh* is certainly in it."""
+        longest = longest_match(self.lexer.lexical, self.lexer.state, fresh, 0)
+        return longest is not None and len(self.name) + longest[1] > at
+
+
 class TagNames(WholeTextCheck):
     """Compares the names of tags, in a language with the lexemes *lexical*."""
 
@@ -73,7 +106,10 @@ class TagNames(WholeTextCheck):
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
+        self._closing_kinds = sum(1 << n for n, kind in enumerate(lexical.kinds) if kind in _ONLY_CLOSING)
         self._texts: list[_Text] = []
+        self._place: tuple[bytes, _Place] = b"", _Place(0, lexical.start, None)
+        self._closing: tuple[tuple[bytes, bytes, LexerState] | None, _Closing | None] = None, None
         self._lines = WeighedDict[tuple[bytes, ModeStack], tuple[tuple[_Tag, ...], ModeStack]](
             4 * MEGABYTE, lambda key, found: 300 + len(key[0]) + 100 * len(found[0])
         )
@@ -174,6 +210,50 @@ class TagNames(WholeTextCheck):
             data = data[:first] + name + data[last:]
         return data[begin : len(data) - len(after)]
 
+    def is_within(self, lexer: LexerState) -> bool:
+        """As in `WholeTextCheck`: within the first part of a closing tag."""
+        kinds = lexer.lexical.dfa.live[lexer.state]
+        return kinds != 0 and not kinds & ~self._closing_kinds
+
+    def verdict(self, left: bytes, middle: bytes, lexer: LexerState, fresh: bytes) -> Verdict:
+        """As in `WholeTextCheck`: known within the name of a closing tag."""
+        key = left, middle, lexer
+        if self._closing[0] != key:
+            self._closing = key, self._closing_at_end(left, middle, lexer)
+        closing = self._closing[1]
+        return Verdict.UNKNOWN if closing is None else closing.verdict(fresh, len(left))
+
+    def _closing_at_end(self, left: bytes, middle: bytes, lexer: LexerState) -> _Closing | None:
+        """The closing name at the end of *left* and *middle*, if no name in the middle before it is wrong.
+
+        The lexer never goes back over the start of its lexeme. So all lexemes before it are known.
+        """
+        tail = left[-_LONGEST_NAME:] + middle
+        start = tail.rfind(b"</")
+        if start < 0 or not self.is_within(lexer):
+            return None
+        begin = len(left) + len(middle) - len(tail) + start
+        lines = list(self._read((left + middle)[:begin], self._place_before(left)))
+        place, faults = lines[-1][0], [fault for _, found in lines for fault in found]
+        if place.offset != begin or place.opened is None:
+            return None
+        if any(end >= len(left) for fault in faults for _, end in fault.spans):
+            return None
+        return _Closing(begin + 2, tail[start + 2 :], place.opened, lexer)
+
+    def _place_before(self, left: bytes) -> _Place:
+        """The start of the last line of *left* that starts between lexemes. O(text since it was known)."""
+        if self._place[0] != left:
+            line_start = left.rfind(b"\n") + 1
+            first = _Place(0, self._lexical.start, None)
+            for known in self._texts:
+                same = min(_differing(known.data, left)[0], line_start)
+                at = bisect_right(known.places, same, key=lambda place: place.offset) - 1
+                first = max(first, known.places[at], key=lambda place: place.offset)
+            lines = (place for place, _ in self._read(left, first) if place.offset <= line_start)
+            self._place = left, max(lines, key=lambda place: place.offset)
+        return self._place[1]
+
     def spelt(self, statement: bytes) -> Iterator[bytes]:
         """None, as the name of a closing tag is often that of another line."""
         del statement
@@ -190,6 +270,12 @@ class TagNames(WholeTextCheck):
         """As in `WholeTextCheck`."""
         del statement, fresh, right
         return False
+
+
+def _same_bytes(name: bytes, other: bytes) -> int:
+    """The length of the common start of two names."""
+    pairs = enumerate(zip(name, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(name), len(other)))
 
 
 def _ends_in_name(text: bytes) -> bool:
@@ -225,8 +311,7 @@ def _faults_of(opened: _Opened, at: int, name: bytes) -> list[Fault]:
 
     The name is wrong from the first byte on in which it differs.
     """
-    same = next((i for i, (a, b) in enumerate(zip(name, opened.name, strict=False)) if a != b), len(name))
-    same = min(same, len(opened.name))
+    same = _same_bytes(name, opened.name)
     message = f"the tag <{opened.name.decode()}> is closed by </{name.decode()}>"
     spans = (opened.offset, opened.offset + len(opened.name)), (at, at + same)
     both = Fault(message, spans, local=False)

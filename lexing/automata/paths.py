@@ -11,14 +11,13 @@ such as white space.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import cached_property, reduce
 from operator import or_
 
 from fimlsp.lexing.automata.dfa import DEAD, Dfa
 
 _DESCENDING = range(255, -1, -1)
-_ONE = ord("1")
 
 
 class Paths:
@@ -78,21 +77,6 @@ class Paths:
                     ways[following] = ways[current] + byte
                     waiting.append(following)
         return None
-
-
-def bits_of(states: Sequence[int], count: int) -> int:
-    """The bit set of *states*, of which there are *count* in all. O(count)."""
-    if len(states) == 1:
-        return 1 << states[0]
-    digits = bytearray(b"0") * count
-    for state in states:
-        digits[-1 - state] = _ONE
-    return int(digits, 2)
-
-
-def states_in(bits: int) -> list[int]:
-    """The states in the bit set *bits*, ascending. O(its length)."""
-    return [state for state, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
 
 
 def _reachable(successors: list[list[int]]) -> list[int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import itemgetter, or_
 
-from fimlsp.lexing.automata.paths import bits_of
+from fimlsp.lexing.automata.bit_sets import bit_set
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, byte_that_leaves, closing_delimiter, remembered
@@ -208,10 +208,9 @@ def _moves(lexical: LexerTables, byte: int) -> tuple[tuple[int, int, bytes | Non
     for state, following in enumerate(map(itemgetter(byte), lexical.dfa.rows)):
         if following:
             moves.setdefault(following, []).append(state)
-    count = len(lexical.dfa.rows)
     return tuple(
         [
-            (following, bits_of(states, count), _delimiter_after(lexical, following))
+            (following, bit_set(states), _delimiter_after(lexical, following))
             for following, states in moves.items()
         ]
     )

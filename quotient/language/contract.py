@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
 from fimlsp.lexing.interruption import checkpoint
+from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, longest_match
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.lexing.nesting import ModeStack
@@ -73,6 +75,18 @@ class Fault(NamedTuple):
         )
 
 
+class Verdict(Enum):
+    """An early verdict on an unfinished middle, before a completion is known.
+
+    `WRONG` means that every completion has a fault that the middle causes. `FINE` means that no fault lies in
+    the text up to the end of the middle. After `UNKNOWN` the whole text has to be read.
+    """
+
+    WRONG = "wrong"
+    FINE = "fine"
+    UNKNOWN = "unknown"
+
+
 class WholeTextCheck(ABC):
     """A check of whole texts that the grammar accepts. Its caches never change an answer.
 
@@ -105,6 +119,20 @@ class WholeTextCheck(ABC):
     def may_be_quoted(self, line: bytes) -> bool:
         """True if a later *line* may be in another string that a middle opens."""
         return b"'" in line or b'"' in line
+
+    def is_within(self, lexer: LexerState) -> bool:
+        """True if *lexer* is within a lexeme that starts with one of `spelt_within`. Quick."""
+        del lexer
+        return False
+
+    def verdict(self, left: bytes, middle: bytes, lexer: LexerState, fresh: bytes) -> Verdict:
+        """The verdict on *middle* and the bytes *fresh* after it, as far as the text before them gives it.
+
+        The lexer is in the state *lexer* after *left* and *middle*. The grammar allows the *fresh* bytes
+        there. Quick, since a mask needs one for each token.
+        """
+        del left, middle, lexer, fresh
+        return Verdict.UNKNOWN
 
     @abstractmethod
     def spelt(self, statement: bytes) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TypeVar, cast
 from weakref import WeakValueDictionary
 
+from fimlsp.lexing.automata.bit_sets import bit_set, members
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.nesting import ModeStack
@@ -27,7 +28,7 @@ from fimlsp.quotient.grammar.cfg import (
     between_sentinels,
     cheapest,
 )
-from fimlsp.quotient.grammar.earley import EarleySet, bit_set, members
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.grammar.open_rules import CommonNodes, Open, OpenRules, find_common_nodes
 from fimlsp.quotient.language.contract import DEDENT, INDENT, NEWLINE, Language, WholeTextCheck
 from fimlsp.quotient.language.direction import Direction, LineClasses

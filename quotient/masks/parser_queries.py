@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fimlsp.lexing.automata.bit_sets import members
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol
@@ -19,7 +20,7 @@ from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.nesting import BlockColumns, Column, ModeStack
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.middle_grammar import Connection, RightEntry
-from fimlsp.quotient.grammar.earley import EarleySet, State, members
+from fimlsp.quotient.grammar.earley import EarleySet, State
 from fimlsp.quotient.masks.end_states import EndStates
 from fimlsp.quotient.masks.groups import DifferentEnds, Groups, bits_of
 from fimlsp.quotient.masks.precomputed import Nodes, Passed, PrecomputedAnswers, changes_nothing

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from fimlsp.lexing.automata.bit_sets import bit_set
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.bridge.closed_blocks import GroupEnd
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
 from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs
-from fimlsp.quotient.grammar.earley import EarleySet, Entry, Predicted, State, bit_set
+from fimlsp.quotient.grammar.earley import EarleySet, Entry, Predicted, State
 from fimlsp.quotient.grammar.open_rules import Child
 from fimlsp.quotient.masks.precomputed import RuleSuffixes, Suffix
 

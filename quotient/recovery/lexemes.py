@@ -18,6 +18,7 @@ from fimlsp.lexing.nesting import Column, ModeStack
 _MOST_CLOSED = 12
 _MOST_TRIED = 12
 _LONGEST_KNOWN, _MOST_KNOWN = 1_000, 1_000
+_MOST_LINES = 16
 _CLOSERS = re.compile(rb"(?<![,;:)\]}])[,;:)\]}]+(?=\s*\Z)")
 _BEFORE_SPACE = re.compile(rb"\S.*?(?=[,;:][ \t])", re.DOTALL)
 _MARKS = frozenset(b",;:)]}")
@@ -258,7 +259,7 @@ class CursorLine(NamedTuple):
     may_open: bool = True
 
 
-@remembered(_MOST_KNOWN)
+@remembered(_MOST_LINES)  # a line may be long
 def cursor_line(lexical: LexerTables, before: bytes, after: bytes) -> CursorLine:
     """The line with *before* left of the cursor and *after* right of it, if a middle starts with code."""
     lead = _INDENTATION.match(before or after)

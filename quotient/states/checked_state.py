@@ -18,7 +18,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fimlsp.lexing.values import value
-from fimlsp.quotient.language.contract import Fault, Language, WholeTextCheck
+from fimlsp.quotient.language.contract import Fault, Language, Verdict, WholeTextCheck
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 from fimlsp.quotient.states.shortest_completion import completions_of, other_completions
@@ -99,7 +99,7 @@ class CheckedState:
         spells = is_spelt or any(word in text or word in statement for word in spelt_after)
         is_first = spells and len(statement.lstrip()) <= len(data)  # the statement may have ended a block
         is_suspect = is_half or is_first or self.sides.suspects(statement, len(data))
-        if is_suspect and self._is_wrong(state, text):
+        if is_suspect and self._is_refused(state, data):
             return None
         line = self._line
         if not state.lexer.modes.depth:
@@ -140,6 +140,21 @@ class CheckedState:
             if not state.connection.tables.language.needs_finer_after(tail):
                 return False
         return not (self.sides.lenient and self.sides.finer_start(text) is None)
+
+    def _is_refused(self, state: GrammarState, data: bytes) -> bool:
+        """As `_is_wrong` for the text of this state and *data*, without a completion where that suffices."""
+        text, verdict = self.text + data, self._verdict(data)
+        if verdict is Verdict.UNKNOWN:
+            verdict = self.sides.check.verdict(self.sides.left, text, state.lexer, b"")
+        if verdict is Verdict.UNKNOWN or (verdict is Verdict.FINE and self.sides.stays):
+            return self._is_wrong(state, text)  # text on the right binds a middle that stays
+        return verdict is Verdict.WRONG
+
+    def _verdict(self, data: bytes) -> Verdict:
+        """The early verdict on the text of this state and *data*."""
+        if not isinstance(self.state, GrammarState):
+            return Verdict.UNKNOWN
+        return self.sides.check.verdict(self.sides.left, self.text, self.state.lexer, data)
 
     def _is_wrong(self, state: GrammarState, text: bytes) -> bool:
         """True if *text*, which led to *state*, has a fault that no later text repairs."""
@@ -192,12 +207,15 @@ class CheckedState:
         return recheck(vocabulary, None, numbers, self._admits)
 
     def _admits(self, text: bytes) -> bool:
-        return self.feed(text) is not None
+        """True if the check admits *text*, which the grammar allows."""
+        return self._verdict(text) is not Verdict.WRONG and self.feed(text) is not None
 
     def _is_checked_within_symbols(self, state: ParserState) -> bool:
         """True if more than the grammar decides about *state*, which follows this one without a symbol."""
         assert isinstance(state, GrammarState)
-        return (not self.fine and state.must_become_place_word) or self.spells
+        if self.spells or self.sides.check.is_within(state.lexer):
+            return True
+        return not self.fine and state.must_become_place_word
 
     @property
     def shortest_completion(self) -> bytes:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fimlsp.lexing.automata.paths import bits_of, states_in
+from fimlsp.lexing.automata.bit_sets import bit_set, members
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.lexical_spec import Family
@@ -165,8 +165,7 @@ def not_swallowing(
 @remembered(4096)
 def _without(lexical: LexerTables, states: int, families: frozenset[str]) -> int:
     """Those of *states* in which no lexeme of these *families* is being read."""
-    within = [state for state in states_in(states) if _family(lexical, state) not in families]
-    return bits_of(within, len(lexical.dfa.rows))
+    return bit_set(state for state in members(states) if _family(lexical, state) not in families)
 
 
 def _has_code(lexical: LexerTables, data: bytes, cursor: int) -> bool:

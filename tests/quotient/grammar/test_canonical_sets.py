@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from fimlsp.quotient.grammar.canonical_sets import CanonicalSets
 from fimlsp.quotient.grammar.cfg import Rules
-from fimlsp.quotient.grammar.earley import Automaton, CanonicalSets, Earley, EarleySet
+from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet
 from fimlsp.quotient.grammar.open_rules import Child, OpenRuleFinder, OpenRules, OpenSuite
 
 from ..middle_support import engine
