@@ -2,7 +2,8 @@
 // the answer is a line of JSON: null if the text is valid, else [the error, true if only a later check finds it].
 //
 // `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
-// JavaScript, acorn's checks of names, labels and regular expressions are later ones. `tsx`, `checked-tsx` and `jsx` read JSX too.
+// JavaScript, acorn's checks of names, labels and regular expressions are later ones. `reserved-javascript` refuses the names `await`
+// and `yield` as well. `tsx`, `checked-tsx`, `jsx` and `reserved-jsx` read JSX too.
 import { readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 
@@ -81,17 +82,28 @@ function message({ start, messageText }, file) {
   return `${ts.flattenDiagnosticMessageText(messageText, " ")} (line ${line})`;
 }
 
-function javascript(text, parser = acorn) {
+function javascript(text, parser = acorn, refused = () => null) {
   const errors = [];
   for (const sourceType of ["module", "script"]) {
     try {
-      parser.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true });
-      return null;
+      return refused(parser.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true }));
     } catch (error) {
-      errors.push([error.message.replace(/ \((\d+):\d+\)$/, " (line $1)"), LATER.test(error.message)]);
+      const later = LATER.test(error.message) && !/await/i.test(error.message);
+      errors.push([error.message.replace(/ \((\d+):\d+\)$/, " (line $1)"), later]);
     }
   }
   return errors.find(([, later]) => later) ?? errors[0];
+}
+
+// An error if a name in the tree is `await` or `yield`, as in scripts; names of properties may be.
+function reservedName(node) {
+  if (node?.type === "Identifier" && ["await", "yield"].includes(node.name)) return ["This name is reserved in modules. (line 1)", true];
+  for (const key of Object.keys(node ?? {})) {
+    const isProperty = ["property", "key"].includes(key) && !node.computed && !node.shorthand;
+    const found = typeof node[key] === "object" && !isProperty ? reservedName(node[key]) : null;
+    if (found) return found;
+  }
+  return null;
 }
 
 const PARSERS = {
@@ -100,8 +112,11 @@ const PARSERS = {
   javascript,
   tsx: (text) => typescript(text, "/text.tsx"),
   "checked-tsx": (text) => checked(text, "/text.tsx"),
-  jsx: (text) => javascript(text, acorn.extend(require("acorn-jsx")())),
+  jsx: (text) => javascript(text, jsxParser),
+  "reserved-javascript": (text) => javascript(text, acorn, reservedName),
+  "reserved-jsx": (text) => javascript(text, jsxParser, reservedName),
 };
+const jsxParser = acorn.extend(require("acorn-jsx")());
 let pending = Buffer.alloc(0);
 
 function more() {
