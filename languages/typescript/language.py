@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.languages.typescript.declared_names import NamesPolicy
 from fimlsp.languages.typescript.jsx_modes import ELEMENT_KINDS, jsx_modes_at_cursor, may_close_types
 from fimlsp.languages.typescript.lexical_spec import KEYWORDS, typescript_lexical_spec
 from fimlsp.languages.typescript.modes import COMMENT_END, CONTEXTUAL, LINE_END, TEMPLATE, modes_at_cursor
@@ -26,7 +26,7 @@ _BUILT_IN = (
     "globalThis never number object process string symbol undefined unknown window"
 )
 
-TYPESCRIPT_POLICY = LinesPolicy(
+TYPESCRIPT_POLICY = NamesPolicy(
     file_ending=".ts",
     comment=Comment("//"),
     known_names=frozenset(word.encode() for word in (*KEYWORDS, *CONTEXTUAL, *_BUILT_IN.split())),
