@@ -82,10 +82,15 @@ def figures_of(text: str, origin: str) -> Figures:
 
 def texts_of_code(source: str) -> Iterator[tuple[int, str]]:
     """The line and the text of each docstring and each run of comments of a module."""
-    for node in ast.walk(ast.parse(source)):
+    statements: list[ast.AST] = [ast.parse(source)]
+    while statements:
+        node = statements.pop()
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 yield node.lineno, text
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, part, ())
+            statements += inner if isinstance(inner, list) else ()
     run: list[str] = []
     first = last = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

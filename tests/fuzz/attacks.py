@@ -34,7 +34,7 @@ def attacks(pattern, most_pumps):
     pairs = ("".join(pair) for pair in itertools.permutations(pieces[:9], 2))
     pumps = list(dict.fromkeys([*pieces[:24], *pairs]))[:most_pumps]
     beginnings = list(dict.fromkeys(["", *_beginnings(tree)]))
-    starts = [beginning + end for beginning in beginnings[1:24] for end in ("", " ", "\n")]
+    starts = [beginning + end for beginning in beginnings[1:24] for end in ("", " ", "\n")][: 3 * most_pumps]
     ends = [*ENDS, *list(dict.fromkeys(_excluded(tree)))[:3]]
     return [*itertools.product(beginnings[:6], pumps, ends), *itertools.product([""], starts, ends)]
 

@@ -24,7 +24,8 @@ def growth(work, text_of, most):
     while (took := cpu_time(work, text)) < FLOOR_S:
         if len(text) > most:
             return 0.0
-        before, n = took, n * 3 // 2 if n < _EXPONENTIAL_N else n * 3
+        fitting = n * most // len(text) + 1
+        before, n = took, n * 3 // 2 if n < _EXPONENTIAL_N else max(n + 1, min(n * 9, fitting))
         text = text_of(n)
     if took > _AT_ONCE * max(before, FLOOR_S / 5):
         return inf

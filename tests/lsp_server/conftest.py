@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +14,8 @@ import pytest
 from lsprotocol import types
 from pytest_lsp.client import make_test_lsp_client
 
-from .waiting import finished, until
+from .waiting import block_until, finished, until
+from .wire import message
 
 SCRIPTED_SERVER = [sys.executable, str(Path(__file__).with_name("scripted_server.py"))]
 SCRIPTED_WORKER = [sys.executable, str(Path(__file__).with_name("scripted_worker.py"))]
@@ -132,19 +136,56 @@ class Editor:
 
 
 @pytest.fixture
+def scripted_server():
+    """The command of a server with a scripted worker."""
+    return SCRIPTED_SERVER
+
+
+@pytest.fixture
 def scripted_worker():
     """The command of a worker whose engine and model are a script."""
     return SCRIPTED_WORKER
 
 
+@contextlib.contextmanager
+def served_on_a_port(command):
+    """The port of a server for several editors; a first client keeps its worker."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen([*command, "--tcp", str(port)], stderr=subprocess.DEVNULL) as server:
+        block_until(lambda: is_served(port))
+        with socket.create_connection(("127.0.0.1", port)) as first:
+            options = {"processId": None, "rootUri": None, "capabilities": {}}
+            first.sendall(message("initialize", options, 1) + message("initialized", {}))
+            yield port
+        server.terminate()
+
+
+def is_served(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+@pytest.fixture(scope="session")
+def shared_port():
+    """The port of the scripted server for all tests that do not end one."""
+    with served_on_a_port(SCRIPTED_SERVER) as port:
+        yield port
+
+
 @pytest.fixture
-async def start_editor():
-    """Start an editor with a server of its own: `await start_editor(*command, cwd=...)`."""
+async def start_editor(request):
+    """Start an editor at the shared server, or at one of its own: `await start_editor(*command, cwd=...)`."""
     started = []
 
-    async def start(*command, **kwargs):
+    async def start(*command, port=None, **kwargs):
         client = make_test_lsp_client()
-        await client.start_io(*(command or SCRIPTED_SERVER), **kwargs)
+        if command:
+            await client.start_io(*command, **kwargs)
+        else:
+            await client.start_tcp("127.0.0.1", port or request.getfixturevalue("shared_port"))
         started.append(client)
         return Editor(client)
 
@@ -155,8 +196,16 @@ async def start_editor():
 
 
 @pytest.fixture
+async def lone_editor(start_editor):
+    """An editor with a scripted server of its own, which is initialized."""
+    editor = await start_editor(*SCRIPTED_SERVER)
+    await editor.initialize()
+    return editor
+
+
+@pytest.fixture
 async def editor(start_editor):
-    """An editor with a scripted server that is initialized."""
+    """An editor at the shared scripted server, which is initialized."""
     editor = await start_editor()
     await editor.initialize()
     return editor

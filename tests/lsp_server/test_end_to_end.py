@@ -13,6 +13,7 @@ import pytest
 from lsprotocol import types
 
 from ..models.remote import documented_servers
+from .conftest import served_on_a_port
 from .wire import children
 
 SERVER = [sys.executable, "-m", "fimlsp", "--stdio"]
@@ -55,9 +56,16 @@ BROKEN = [
 ]
 
 
+@pytest.fixture(scope="module")
+def port():
+    """The port of a server for all tests that do not end one."""
+    with served_on_a_port(SERVER[:-1]) as port:
+        yield port
+
+
 @pytest.fixture
-async def real_editor(start_editor):
-    editor = await start_editor(*SERVER)
+async def real_editor(start_editor, port):
+    editor = await start_editor(port=port)
     await editor.initialize({"deadlineMs": 60_000, "maxTokens": 24, "minLength": 0, "confidence": 0})
     return editor
 
@@ -136,13 +144,15 @@ async def test_typing_with_a_request_at_every_keystroke(real_editor):
         ast.parse("def area(width, height):\n    return width * " + item.insert_text)
 
 
-async def test_a_worker_that_is_killed_is_replaced(real_editor):
-    real_editor.open("x = <|>\n")
-    await real_editor.until_status("idle")
-    (worker,) = children(real_editor.client._server.pid)
+async def test_a_worker_that_is_killed_is_replaced(start_editor):
+    editor = await start_editor(*SERVER)
+    await editor.initialize({"deadlineMs": 60_000, "minLength": 0, "confidence": 0})
+    editor.open("x = <|>\n")
+    await editor.until_status("idle")
+    (worker,) = children(editor.client._server.pid)
     worker.kill()
-    await real_editor.until_status("loading", "was ended by SIGKILL")
-    assert await real_editor.suggestion() is not None
+    await editor.until_status("loading", "was ended by SIGKILL")
+    assert await editor.suggestion() is not None
 
 
 LISTENER = """

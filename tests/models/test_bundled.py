@@ -18,6 +18,8 @@ from fimlsp.models.decoding.settings import DecodeSettings
 from fimlsp.models.loading import BUNDLED, load_model
 from fimlsp.quotient.engine import Engine
 
+from ..sampling import sampled
+
 SIZE_MAX = 45_000_000
 
 
@@ -90,7 +92,7 @@ BUFFERS = [
 
 
 @pytest.mark.parametrize("lines", [1, 4, None])
-@pytest.mark.parametrize("buffer", BUFFERS)
+@pytest.mark.parametrize("buffer", sampled(BUFFERS, 3))
 def test_what_it_writes_connects(model, engine, buffer, lines):
     left, right = (side.encode() for side in buffer.split("<|>"))
     start = engine.document(left + right).middle(len(left), len(left)).start

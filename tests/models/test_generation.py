@@ -20,6 +20,8 @@ from fimlsp.models.loading import load_model
 from fimlsp.models.prompts.chat_template import ChatTemplate
 from fimlsp.quotient.engine import Engine
 
+from ..sampling import sampled
+
 
 @pytest.fixture(scope="module")
 def model():
@@ -46,7 +48,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("how", SETTINGS)
+@pytest.mark.parametrize("how", sampled(SETTINGS, 3))
 def test_what_is_written_is_told_in_pieces_and_valid(model, language, how):
     language, beginnings, judge = LANGUAGES[language]
     for written in beginnings:

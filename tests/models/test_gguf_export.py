@@ -9,6 +9,7 @@ from fimlsp.lsp_server.command_line.models_command import models
 from fimlsp.models.gguf_export import export_gguf
 from fimlsp.models.loading import BUNDLED, load_model
 
+from ..sampling import sampled
 from . import tiny_checkpoints as c
 from .llama_cpp import candidates, serving
 
@@ -46,7 +47,7 @@ def server(exported):
         yield ask
 
 
-@pytest.mark.parametrize(("left", "right"), TEXTS)
+@pytest.mark.parametrize(("left", "right"), sampled(TEXTS, 3))
 def test_it_computes_what_we_do(left, right, exported, server):
     model, _ = exported
     tokens = model.fim.arrange(model.vocabulary.encode(left), model.vocabulary.encode(right))[:250]

@@ -11,6 +11,7 @@ from fimlsp.languages.custom.language import LarkLanguage
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.testing.checking import Judged
 
+from ...sampling import sampled
 from .suites import judge_of
 
 ALPHABET = (b"F", b"X", b"a", b" ", b"(", b")", b".")
@@ -40,7 +41,7 @@ WANTED = [
 
 
 @pytest.mark.parametrize("lexer", ["basic", "contextual"])
-@pytest.mark.parametrize("grammar", WANTED)
+@pytest.mark.parametrize("grammar", sampled(WANTED, 3))
 def test_texts_and_middles(grammar, lexer):
     of = Judged(
         LarkLanguage(GrammarFiles((("test.lark", grammar),)), "start", lexer), judge_of(grammar, lexer)

@@ -9,6 +9,7 @@ from fimlsp.lexing.interruption import Interrupted, interruptible
 from fimlsp.quotient.engine import Document
 from fimlsp.testing.edited import counting
 
+from ...sampling import sampled
 from .suites import JSON
 
 
@@ -21,7 +22,7 @@ def prepared(count: int, indent: int | None) -> Document:
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("share", sampled([0.5, 0.1, 0.9], 3))
 def test_a_keystroke_reads_its_surroundings(indent, share):
     document = prepared(1000, indent)
     place = document.data.index(b"one", int(share * len(document.data)))

@@ -8,6 +8,7 @@ from fimlsp.quotient.engine import Document
 from fimlsp.testing.checking import fed, verdict
 from fimlsp.testing.suites import cuts, mutated
 
+from ...sampling import sampled
 from . import realistic
 from .suites import JSON, PIECES
 
@@ -71,7 +72,7 @@ def check_edits(data: bytes, seed: int, count: int) -> None:
                 assert difference(document, *places, relax=False) is None
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", sampled(range(6), 3))
 def test_edits(seed):
     check_edits(realistic.text(random.Random(seed), 400), seed, 12)
 
@@ -98,7 +99,7 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("name", sampled(EDITS, 2))
 def test_edits_that_change_where_lines_end(name):
     data, *edit = EDITS[name]
     for place in range(len(data) + len(edit[2]) - edit[1] + edit[0] + 1):

@@ -6,13 +6,14 @@ import pytest
 
 from fimlsp.testing.checking import total
 
+from ...sampling import sampled
 from . import realistic
 from .judge import is_json
 from .suites import endless, realistic_broken_cuts, realistic_cuts, realistic_staying_cuts
 
 
 @pytest.mark.parametrize("suite", [realistic_cuts, realistic_staying_cuts, realistic_broken_cuts])
-@pytest.mark.parametrize("size", [30, 300, 3000])
+@pytest.mark.parametrize("size", sampled([30, 300, 3000], 2))
 def test_cuts(suite, size):
     rng = random.Random(size)
     assert [fault for _ in range(8) for fault in suite(rng, size).faults] == []

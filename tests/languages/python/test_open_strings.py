@@ -10,6 +10,7 @@ from fimlsp.quotient.language.contract import TextAfterCursor
 from fimlsp.quotient.language.tables import tables_of
 
 from ...quotient.middle_support import cursor_in
+from ...sampling import sampled
 
 # The version, the part around the cursor, the text after it, and the parts that this closes. Where a string
 # may end in code, that code is not read yet.
@@ -102,18 +103,21 @@ FINE = [
 ]
 
 
-@pytest.mark.parametrize("version", [(3, 12), pytest.param((3, 13), marks=pytest.mark.slow), (3, 14)])
-@pytest.mark.parametrize(("source", "is_fine"), [*((s, False) for s in REFUSED), *((s, True) for s in FINE)])
-def test_debug_text(source, is_fine, version):
+SOURCES = *((source, False) for source in REFUSED), *((source, True) for source in FINE)
+
+
+@pytest.mark.parametrize("minor", sampled((12, 13, 14), 3))
+@pytest.mark.parametrize(("source", "is_fine"), sampled(SOURCES, 2))
+def test_debug_text(source, is_fine, minor):
     """Wherever the cursor is, whatever of the source is on its left, in the middle and on its right."""
     data = source.strip().encode() + b"\n"
-    engine = Engine(python(version))
+    engine = Engine(python((3, minor)))
     for cut in range(len(data)):
         for start, end in ((0, cut), (cut, len(data) - 1)):
             state = cursor_in(engine.document(data[:start] + data[end:]), start)
             state = state and state.feed(data[start:end])
             is_complete = state is not None and state.complete
-            assert is_complete is (is_fine or version == (3, 14)), (data[:start], data[start:end], data[end:])
+            assert is_complete is (is_fine or minor == 14), (data[:start], data[start:end], data[end:])
 
 
 def test_a_field_that_cannot_be_told_is_completed_without_its_source():

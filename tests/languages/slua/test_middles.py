@@ -6,6 +6,7 @@ import pytest
 
 from fimlsp.languages.slua.middles.middle import between
 
+from ...sampling import sampled
 from .mutants import mutant
 from .programs import Writer
 from .test_incremental import faults
@@ -105,7 +106,7 @@ CONNECTED = [
 ]
 
 
-@pytest.mark.parametrize(("marked", "middle"), CONNECTED)
+@pytest.mark.parametrize(("marked", "middle"), sampled(CONNECTED, 3))
 def test_what_connects(marked, middle):
     left, right = (part.encode() for part in marked.split("<|>"))
     state = between(left, right, INTERFACE)

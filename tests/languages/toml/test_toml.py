@@ -9,6 +9,7 @@ import pytest
 from fimlsp.languages.toml import toml
 from fimlsp.testing import cases, fed, first_refusal, grows, total, type_a_line, verdict
 
+from ...sampling import sampled
 from .judge import is_toml
 from .suites import ALPHABETS, SIDES, SUITES, TOML, program
 
@@ -18,7 +19,7 @@ FILES = sorted((Path(__file__).parent / "cases" / "middle").glob("*.txt"))
 SHORT = [(name, sides) for name in ALPHABETS for sides in (SIDES if name == "definitions" else SIDES[:5])]
 
 
-@pytest.mark.parametrize(("name", "sides"), SHORT)
+@pytest.mark.parametrize(("name", "sides"), sampled(SHORT, 4))
 def test_all_short_middles(name, sides):
     assert TOML.walk(*sides, ALPHABETS[name], 3).faults == []
 

@@ -64,9 +64,9 @@ DISAGREEING = "x = <a>\n<|>\n</b>"
 OPTIONS = [{"relax": relax, "may_escape": free} for relax in (False, True) for free in (False, True)]
 
 
-def states(name, rng):
+def states(name, rng, cursors):
     """States at the cursors, and some that random tokens lead to."""
-    for cursor in (*CURSORS, DISAGREEING):
+    for cursor in cursors:
         left, right = (part.encode() for part in cursor.split("<|>"))
         for options in OPTIONS:
             state = ENGINES[name].document(left + right).middle(len(left), len(left), **options).start
@@ -82,10 +82,17 @@ def fed(state):
     return [state.feed(token) is not None for token in TOKENS]
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_masks_and_refusals_are_those_of_the_whole_check(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "cursors"),
+    [
+        ("tsx", CURSORS[::6]),
+        *(pytest.param(name, (*CURSORS, DISAGREEING), marks=pytest.mark.slow) for name in ENGINES),
+    ],
+    ids=["tsx", "every tsx", "every jsx"],
+)
+def test_masks_and_refusals_are_those_of_the_whole_check(name, cursors, monkeypatch):
     verdicts, early = [], TagNames.verdict
-    vocabulary, found = Vocabulary(TOKENS), list(states(name, random.Random(name)))
+    vocabulary, found = Vocabulary(TOKENS), list(states(name, random.Random(name), cursors))
 
     def recorded(*arguments):
         verdicts.append(early(*arguments))
@@ -107,7 +114,7 @@ def test_masks_and_refusals_are_those_of_the_whole_check(name, monkeypatch):
         ]
     assert wrong == []
     assert set(verdicts) == set(Verdict)
-    assert len(found) > 300
+    assert len(found) > 7 * len(cursors)
 
 
 def test_names_in_a_mask_need_no_completion(monkeypatch):

@@ -51,12 +51,12 @@ async def test_commands(editor):
     assert (await editor.command("status")).state
 
 
-async def test_the_models_on_this_machine(start_editor, tmp_path, monkeypatch):
+async def test_the_models_on_this_machine(start_editor, scripted_server, tmp_path, monkeypatch):
     monkeypatch.setenv("LLAMA_CACHE", str(tmp_path))
     for variable in ("HOME", "OLLAMA_MODELS", "HF_HUB_CACHE"):
         monkeypatch.setenv(variable, str(tmp_path / "none"))
     write_gguf(tmp_path / "coder.gguf", QWEN, "qwen2", general__name="Qwen2.5 Coder")
-    editor = await start_editor()
+    editor = await start_editor(*scripted_server)
     await editor.initialize()
     found = (await editor.command("models")).models
     bundled, coder = [item for item in found if not item["name"].startswith("http")]
@@ -209,8 +209,8 @@ async def test_the_order_of_cells(editor):
         assert await editor.suggestion() == "cells "
 
 
-async def test_what_the_client_is_told_is_not_on_standard_error(start_editor, capfd):
-    editor = await start_editor()
+async def test_what_the_client_is_told_is_not_on_standard_error(start_editor, scripted_server, capfd):
+    editor = await start_editor(*scripted_server)
     await editor.initialize({"maxTokens": "many"})
     editor.open("# nothing<|>")
     await editor.suggestion()

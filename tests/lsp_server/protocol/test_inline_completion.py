@@ -161,7 +161,8 @@ async def test_a_file_of_a_hundred_thousand_lines(editor):
     assert await editor.suggestion(types.Position(50_001, 14)) == "uvwxyz"
 
 
-async def test_cancelling_stops_the_decoding(editor, capfd):
+async def test_cancelling_stops_the_decoding(lone_editor, capfd):
+    editor = lone_editor
     told = []
 
     def worker_says(words):
@@ -208,7 +209,8 @@ async def test_requests_for_two_documents_do_not_supersede_each_other(editor):
 @pytest.mark.parametrize(
     ("end", "words"), [("die", "ended with exit code 3"), ("kill", "was ended by SIGKILL")]
 )
-async def test_a_worker_that_dies_is_replaced_and_its_request_answered(editor, end, words):
+async def test_a_worker_that_dies_is_replaced_and_its_request_answered(lone_editor, end, words):
+    editor = lone_editor
     editor.open("x = <|>\n", uri="file:///b.py")
     editor.open(f"# {end}<|>\n")
     assert not (await editor.request()).items
@@ -217,8 +219,9 @@ async def test_a_worker_that_dies_is_replaced_and_its_request_answered(editor, e
     assert await editor.suggestion(types.Position(0, 4), uri="file:///b.py") == "scripted v1 'x = ' ''"
 
 
-async def test_a_worker_that_dies_again_and_again_is_started_after_a_pause(editor):
+async def test_a_worker_that_dies_again_and_again_is_started_after_a_pause(lone_editor):
     """At another document each time; the same one would be left out."""
+    editor = lone_editor
     uris = (f"file:///project/{number}.py" for number in itertools.count())
 
     async def die():
@@ -238,7 +241,8 @@ async def test_a_worker_that_dies_again_and_again_is_started_after_a_pause(edito
     assert await editor.suggestion(uri=uri) is not None
 
 
-async def test_a_document_at_which_the_worker_dies_again_is_left_out(editor):
+async def test_a_document_at_which_the_worker_dies_again_is_left_out(lone_editor):
+    editor = lone_editor
     editor.open("# die<|>\n")
     for _ in range(2):
         assert not (await editor.request()).items

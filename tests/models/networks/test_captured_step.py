@@ -12,6 +12,7 @@ from fimlsp.models.networks.torch import decoding_step as module
 from fimlsp.models.networks.torch.checkpoint import CheckpointNetwork
 from fimlsp.models.networks.torch.kv_cache import KVCache
 
+from ...sampling import sampled
 from .. import tiny_checkpoints as c
 from ..tiny_checkpoints import NETWORKS
 from .test_recorded_step import PROMPTS, SIZE, TEXT, network_of
@@ -41,7 +42,7 @@ def captured(monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", sampled(NETWORKS, 3))
 @torch.inference_mode()
 def test_a_graph_reads_no_memory_that_is_given_back(name, monkeypatch):
     graphs = []
@@ -71,7 +72,7 @@ def plain(network):
     return reader
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", sampled(NETWORKS, 3))
 def test_every_network_says_the_same(name, captured):
     network = network_of(NETWORKS[name])
     reader, expected = captured(network), plain(network)

@@ -10,6 +10,7 @@ from fimlsp.models.remote.drawn_texts import draws_of, first_words
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.models.remote.texts import decode_id, text_id
 
+from ...sampling import sampled
 from .conftest import serve
 from .documented_servers import FAMILY_NEEDED, start
 from .test_text_servers import CURSORS, middles_at
@@ -149,7 +150,7 @@ def test_first_words_are_those_of_several_draws(server):
     assert found.log_probabilities[0] > found.log_probabilities[1]
 
 
-@pytest.mark.parametrize("server", ["LM Studio", "llama-cpp-python", "unknown"], indirect=True)
+@pytest.mark.parametrize("server", sampled(["LM Studio", "llama-cpp-python", "unknown"], 3), indirect=True)
 def test_each_candidate_starts_with_a_word_of_its_own(server):
     model = load_model(server.address, family=FAMILY_NEEDED.get(server.kind), uses_buffer=False)
     found = middles_at(model, CURSORS[1], candidates=3, tokens=12)

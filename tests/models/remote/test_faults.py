@@ -14,6 +14,7 @@ from fimlsp.models.loading import load_model
 from fimlsp.models.remote.errors import ServerError
 from fimlsp.quotient.engine import Engine
 
+from ...sampling import sampled
 from .documented_servers import FAMILY_NEEDED, SERVERS
 from .documented_servers import start as start_server
 from .fault_proxy import FAULTS, FaultProxy
@@ -68,7 +69,7 @@ def answers(proxy, start, faults, family=None):
     return told
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", sampled(FAULTS, 2))
 def test_a_fault_costs_the_text_or_gives_a_reason_and_leaves_nothing_behind(proxy, start, fault):
     told = answers(proxy, start, [fault, fault])
     assert told.total() == 2

@@ -10,6 +10,7 @@ from fimlsp.models.loading import load_model
 from fimlsp.models.remote.http_client import HttpClient
 from fimlsp.quotient.engine import Engine
 
+from ...sampling import sampled
 from .random_models import GEMMA_SIZE
 
 CURSORS = [
@@ -27,7 +28,7 @@ def model(request, gguf, served):
     return load_model(str(gguf("as Gemma")) if request.param == "in the process" else served("as Gemma"))
 
 
-@pytest.mark.parametrize("cursor", CURSORS)
+@pytest.mark.parametrize("cursor", sampled(CURSORS, 3))
 def test_what_is_written_connects_without_a_list_of_all(model, cursor, monkeypatch):
     assert len(model.network.token_bytes) == GEMMA_SIZE
     server, listed, sizes = model.network.server, [], []

@@ -15,6 +15,7 @@ from fimlsp.models.remote.text_completions import CompletionsDialect
 from fimlsp.models.remote.texts import TextServer, decode_id, marker_id, text_id
 from fimlsp.quotient.engine import Engine
 
+from ...sampling import sampled
 from .documented_servers import start
 
 ENGINE = Engine(python())
@@ -49,7 +50,10 @@ def middles_at(model, cursor, **settings):
 
 
 @pytest.mark.parametrize(
-    ("server", "family", "told", "context"), KINDS, ids=[kind[0] for kind in KINDS], indirect=["server"]
+    ("server", "family", "told", "context"),
+    sampled(KINDS, 3),
+    ids=[kind[0] for kind in KINDS],
+    indirect=["server"],
 )
 def test_what_it_writes_connects(server, family, told, context):
     model = load_model(server.address, family=family, uses_buffer=False)

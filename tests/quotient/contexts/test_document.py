@@ -70,9 +70,13 @@ def answers(document: Document, start: int, end: int, *, relax: bool) -> Answers
     return constraint.relaxed, [verdict(fed(constraint.start, probe)) for probe in PROBES]
 
 
+REFERENCE = Engine(python(), LanguageTables(python()))
+"""An engine whose tables no edited document fills."""
+
+
 def difference(document: Document, start: int, end: int, *, relax: bool) -> object:
-    """The first answer of *document* that differs from that of a new engine; None if all are equal."""
-    fresh = Engine(python(), LanguageTables(python())).document(document.data)
+    """The first answer of *document* that differs from that of a new document; None if all are equal."""
+    fresh = REFERENCE.document(document.data)
     found = answers(document, start, end, relax=relax)
     expected = answers(fresh, start, end, relax=relax)
     return None if found == expected else (document.data, start, end, relax, found, expected)

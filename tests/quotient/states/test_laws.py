@@ -67,9 +67,10 @@ def check_alphabet(alphabet: list[str], contexts: int, seed: int) -> None:
     assert [found for left, right in pairs for found in faults_between(left, right, pieces)] == []
 
 
+@pytest.mark.parametrize("contexts", [20, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ALPHABETS)
-def test_short_texts(name):
-    check_alphabet(ALPHABETS[name], contexts=60, seed=1)
+def test_short_texts(name, contexts):
+    check_alphabet(ALPHABETS[name], contexts, seed=1)
 
 
 def test_alphabets_of_many_kinds():

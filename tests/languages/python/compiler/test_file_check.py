@@ -18,6 +18,7 @@ from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.states.protocol import State
 
 from ....quotient.corpus import compiles
+from ....sampling import sampled
 
 VERSION = sys.version_info[:2] if sys.version_info[:2] in PYTHON_VERSIONS else DEFAULT_VERSION
 
@@ -77,6 +78,7 @@ def f():\\n x: __debug__ = (y := __debug__)\\n global __debug__
 def f():\\n print(__debug__)\\n def g(): nonlocal __debug__
 def f():\\n print(__debug__)\\n nonlocal __debug__
 from __future__ import annotations\\ndef f():\\n def g(a: __debug__): 0\\n global __debug__
+from ....sampling import sampled
 def f():\\n x: f(a=1, a=1)
 x: f(a=1, a=1)
 from __future__ import annotations\\nx: f(a=1, a=1)
@@ -279,7 +281,7 @@ def engine() -> Engine:
 
 
 @pytest.mark.skipif(sys.version_info[:2] != VERSION, reason="this Python is none that is completed")
-@pytest.mark.parametrize("text", cases())
+@pytest.mark.parametrize("text", sampled(cases(), 3))
 def test_complete_exactly_if_it_compiles(engine: Engine, text: str) -> None:
     data = f"{text}\n".encode()
     for part in range(4):
@@ -290,7 +292,7 @@ def test_complete_exactly_if_it_compiles(engine: Engine, text: str) -> None:
 
 
 @pytest.mark.skipif(sys.version_info[:2] != VERSION, reason="this Python is none that is completed")
-@pytest.mark.parametrize("text", cases())
+@pytest.mark.parametrize("text", sampled(cases(), 2))
 def test_what_compiles_can_be_written(engine: Engine, text: str) -> None:
     data = f"{text}\n".encode()
     state = engine.document(b"").middle(0, 0).start
@@ -614,7 +616,7 @@ COMPILED_IN = {
 }
 
 
-@pytest.mark.parametrize("text", COMPILED_IN)
+@pytest.mark.parametrize("text", sampled(COMPILED_IN, 2))
 @pytest.mark.parametrize("version", PYTHON_VERSIONS)
 def test_versions_that_compile_it(text: str, version: PythonVersion) -> None:
     versions = COMPILED_IN[text]
