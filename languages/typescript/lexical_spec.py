@@ -183,8 +183,8 @@ _OTHER_SPACE = (
 def typescript_lexical_spec(*, jsx: bool = False, types: bool = True) -> LexicalSpec:
     """The lexemes of both languages, with the layout of line ends; those of elements with *jsx*.
 
-    Without *types* there are no generic functions, some of which start like elements, and the comments of
-    scripts may start with `<!--`, or first on a line with `-->`.
+    Without *types* there are no generic functions, some of which start like elements. Comments may then start
+    with `<!--`, or first on a line with `-->`.
     """
     dfa = _compiled(jsx=jsx, types=types).expand()
     changers = frozenset(dfa.kinds) - _SKIPPED
