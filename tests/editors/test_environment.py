@@ -138,7 +138,7 @@ def test_made_once_of_what_is_locked_and_again_for_an_extra_another_wheel_or_whe
     ("steps", "how"),
     [
         (["processing"], signal.SIGKILL),
-        (["processing"], signal.SIGTERM),
+        pytest.param(["processing"], signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param(["making the environment", "unpacking"], signal.SIGKILL, marks=pytest.mark.slow),
     ],
 )

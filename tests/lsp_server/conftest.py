@@ -148,13 +148,14 @@ def scripted_worker():
 
 
 @contextlib.contextmanager
-def served_on_a_port(command):
+def served_on_a_port(command, address=str):
     """The port of a server for several editors; a first client keeps its worker."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with subprocess.Popen([*command, "--tcp", str(port)], stderr=subprocess.DEVNULL) as server:
-        block_until(lambda: is_served(port))
+    with subprocess.Popen([*command, "--tcp", address(port)], stderr=subprocess.DEVNULL) as server:
+        block_until(lambda: is_served(port) or server.poll() is not None)
+        assert server.poll() is None
         with socket.create_connection(("127.0.0.1", port)) as first:
             options = {"processId": None, "rootUri": None, "capabilities": {}}
             first.sendall(message("initialize", options, 1) + message("initialized", {}))

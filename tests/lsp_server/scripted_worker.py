@@ -67,6 +67,7 @@ class ScriptedBackend:
 
     def leave(self, client):
         self.texts = {name: text for name, text in self.texts.items() if name.client != client}
+        self.notebooks = {name: cells for name, cells in self.notebooks.items() if name[0] != client}
 
     def open(self, uri, version, data, grammar):
         self.texts[uri] = (version, data)

@@ -59,7 +59,7 @@ BROKEN = [
 @pytest.fixture(scope="module")
 def port():
     """The port of a server for all tests that do not end one."""
-    with served_on_a_port(SERVER[:-1]) as port:
+    with served_on_a_port(SERVER[:-1], "127.0.0.1:{}".format) as port:
         yield port
 
 

@@ -114,6 +114,7 @@ def test_a_limit_can_be_raised(sources, tmp_path):
     assert outcomes(start(sources, tmp_path / "out")) == outcomes(start(sources, tmp_path / "all"))
 
 
+@pytest.mark.slow
 def test_two_workers_do_what_one_does(sources, tmp_path):
     one = start(sources, tmp_path / "one")
     two = start(sources, tmp_path / "two", Workers(2))

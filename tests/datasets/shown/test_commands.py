@@ -95,6 +95,7 @@ def test_runs_that_differ_by_their_seed_are_reported_together(folder):
     assert "| together | 4 |" in (folder / "both" / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_writing_is_judged_and_compared(folder):
     for release in ("old", "new"):
         (folder / release / "box").mkdir(parents=True)

@@ -15,8 +15,8 @@ from .random_models import GEMMA_SIZE
 
 CURSORS = [
     "area_width = 1\nprint(area_w<|>)\n",
-    pytest.param("def area(width, height):\n    return <|>\n", marks=pytest.mark.slow),
-    pytest.param("for index in [1, 2, 3<|>\n    print(index)\n", marks=pytest.mark.slow),
+    "def area(width, height):\n    return <|>\n",
+    "for index in [1, 2, 3<|>\n    print(index)\n",
 ]
 LARGEST_ANSWER = 4 << 20
 
