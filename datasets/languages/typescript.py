@@ -63,9 +63,10 @@ class Refusal(NamedTuple):
 
 
 def refusal(parser: str, text: bytes) -> Refusal | None:
-    """The error of `parser` in *text*: `typescript`, `checked`, `tsx`, `checked-tsx`, `javascript` or `jsx`.
+    """The error of `parser` in *text*; None if it accepts the text.
 
-    None if it accepts the text.
+    The parsers are `typescript`, `checked`, `javascript`, `reserved-javascript`, and with JSX `tsx`,
+    `checked-tsx`, `jsx`, `reserved-jsx` (see `typescript_parser.mjs`).
 
     Raises:
         MissingParserError: Node.js or one of the packages is missing.

@@ -2,7 +2,8 @@
 // the answer is a line of JSON: null if the text is valid, else [the error, true if only a later check finds it].
 //
 // `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
-// JavaScript, acorn's checks of names, labels and regular expressions are later ones. `tsx`, `checked-tsx` and `jsx` read JSX too.
+// JavaScript, acorn's checks of names, labels and regular expressions are later ones. `reserved-javascript` refuses the names `await`
+// and `yield` as well. `tsx`, `checked-tsx`, `jsx` and `reserved-jsx` read JSX too.
 import { readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 
@@ -19,7 +20,7 @@ const RANGES = [
 ];
 const CODES = new Set([2357, 2364, 2371, 2391, 2406, 2462, 2463, 2480, 2487, 2491, 2499, 2500, 2754, 2777, 2778, 2779, 2780, 2781]);
 const LATER =
-  /already been declared|Undefined label|Unsyntactic|must be declared|Invalid regular|Invalid flag|strict mode|Deleting|Label |not defined|outside|[Dd]uplicate|reserved word|Redefinition|ctal|escape|constructor|keyword|super|new\.target|import\.meta|Can ?not use|Argument name|Invalid number/;
+  /already been declared|Undefined label|Unsyntactic|must be declared|Invalid regular|Invalid flag|strict mode|Deleting|Label |not defined|outside|[Dd]uplicate|reserved word|Redefinition|ctal|escape|[Cc]onstructor|static property|'use strict'|keyword|super|new\.target|import\.meta|Can ?not use|Argument name|Invalid number/;
 
 function typescript(text, name = "/text.ts") {
   const file = parsed(text, name);
@@ -81,17 +82,28 @@ function message({ start, messageText }, file) {
   return `${ts.flattenDiagnosticMessageText(messageText, " ")} (line ${line})`;
 }
 
-function javascript(text, parser = acorn) {
+function javascript(text, parser = acorn, refused = () => null) {
   const errors = [];
   for (const sourceType of ["module", "script"]) {
     try {
-      parser.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true });
-      return null;
+      return refused(parser.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true }));
     } catch (error) {
-      errors.push([error.message.replace(/ \((\d+):\d+\)$/, " (line $1)"), LATER.test(error.message)]);
+      const later = LATER.test(error.message) && !/await/i.test(error.message);
+      errors.push([error.message.replace(/ \((\d+):\d+\)$/, " (line $1)"), later]);
     }
   }
   return errors.find(([, later]) => later) ?? errors[0];
+}
+
+// An error if a name in the tree is `await` or `yield`, as in scripts; names of properties may be.
+function reservedName(node) {
+  if (node?.type === "Identifier" && ["await", "yield"].includes(node.name)) return ["This name is reserved in modules. (line 1)", true];
+  for (const key of Object.keys(node ?? {})) {
+    const isProperty = ["property", "key"].includes(key) && !node.computed && !node.shorthand;
+    const found = typeof node[key] === "object" && !isProperty ? reservedName(node[key]) : null;
+    if (found) return found;
+  }
+  return null;
 }
 
 const PARSERS = {
@@ -100,8 +112,11 @@ const PARSERS = {
   javascript,
   tsx: (text) => typescript(text, "/text.tsx"),
   "checked-tsx": (text) => checked(text, "/text.tsx"),
-  jsx: (text) => javascript(text, acorn.extend(require("acorn-jsx")())),
+  jsx: (text) => javascript(text, jsxParser),
+  "reserved-javascript": (text) => javascript(text, acorn, reservedName),
+  "reserved-jsx": (text) => javascript(text, jsxParser, reservedName),
 };
+const jsxParser = acorn.extend(require("acorn-jsx")());
 let pending = Buffer.alloc(0);
 
 function more() {

@@ -29,6 +29,7 @@ from fimlsp.languages.typescript.modes import (
     MOST_OPEN,
     SOME_TEMPLATE,
     TEMPLATE,
+    TEXT_ALONE,
     TemplateModes,
 )
 
@@ -159,7 +160,7 @@ class JsxModes(TemplateModes):
             return following
         if lexeme in _STARTS_IN_CODE:
             return None if self._in_types else self._inside(*_STARTS_IN_CODE[lexeme])
-        if lexeme in ELEMENT_KINDS:
+        if lexeme in ELEMENT_KINDS or lexeme in TEXT_ALONE:
             return None
         if lexeme == "TEMPLATE_START":
             return self._inside("text", TEMPLATE)

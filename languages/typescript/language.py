@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.languages.typescript.declared_names import NamesPolicy
 from fimlsp.languages.typescript.jsx_modes import ELEMENT_KINDS, jsx_modes_at_cursor, may_close_types
 from fimlsp.languages.typescript.lexical_spec import KEYWORDS, typescript_lexical_spec
 from fimlsp.languages.typescript.modes import COMMENT_END, CONTEXTUAL, LINE_END, TEMPLATE, modes_at_cursor
@@ -16,7 +16,7 @@ from fimlsp.languages.typescript.tag_names import TagNames
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
-from fimlsp.quotient.grammar.lark_loader import OptionalLineEnds, read_grammar
+from fimlsp.quotient.grammar.lark_loader import OptionalLineEnds, PlaceChange, Places, read_grammar
 from fimlsp.quotient.language.contract import Language, OpenModes, ReadToCode, TextAfterCursor, WholeTextCheck
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
@@ -26,7 +26,7 @@ _BUILT_IN = (
     "globalThis never number object process string symbol undefined unknown window"
 )
 
-TYPESCRIPT_POLICY = LinesPolicy(
+TYPESCRIPT_POLICY = NamesPolicy(
     file_ending=".ts",
     comment=Comment("//"),
     known_names=frozenset(word.encode() for word in (*KEYWORDS, *CONTEXTUAL, *_BUILT_IN.split())),
@@ -73,6 +73,16 @@ _LINE_ENDS = OptionalLineEnds(
     "SAME_LINE",
     frozenset({LINE_END, "RESTRICTED_END", "HASHBANG", "ODD_TEXT", "${"}) | _PARTS,
 )
+_PLACES = Places(
+    frozenset({"await"}),
+    {"MAY_AWAIT": "await"},
+    {
+        "IN_FUNCTION": PlaceChange(keeps={}),
+        "IN_ASYNC": PlaceChange(frozenset({"await"}), keeps={}),
+    },
+    frozenset({"await"}),
+)
+"""The functions of JavaScript that permit `await`. A module permits it outside of functions."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class TypeScript(Language):
 
     def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""
-        return typescript_lexical_spec(jsx=self.jsx, types=self.types or not self.jsx)
+        return typescript_lexical_spec(jsx=self.jsx, types=self.types)
 
     def grammar(self) -> Grammar:
         """As in `Language`."""
@@ -144,8 +154,10 @@ def _grammar(*, types: bool, jsx: bool) -> Grammar:
         "JS": not types,
         "JSX": jsx,
         "CASTS": types and not jsx,
+        **dict.fromkeys((*_PLACES.demands, *_PLACES.changes), True if types else None),
     }
-    grammar = read_grammar(text, START, switches.get, line_ends=_LINE_ENDS, drop_useless=True)
+    places = None if types else _PLACES
+    grammar = read_grammar(text, START, switches.get, places, line_ends=_LINE_ENDS, drop_useless=True)
     return replace(grammar, may_be_empty=True)
 
 

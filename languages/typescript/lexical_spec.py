@@ -187,7 +187,8 @@ WIDE_SPACES = tuple(
 def typescript_lexical_spec(*, jsx: bool = False, types: bool = True) -> LexicalSpec:
     """The lexemes of both languages, with the layout of line ends; those of elements with *jsx*.
 
-    Without *types* there are no generic functions, some of which start like elements.
+    Without *types* there are no generic functions, some of which start like elements. Comments may then start
+    with `<!--`, or first on a line with `-->`.
     """
     dfa = _compiled(jsx=jsx, types=types).expand()
     changers = frozenset(dfa.kinds) - _SKIPPED
@@ -209,7 +210,7 @@ def typescript_lexical_spec(*, jsx: bool = False, types: bool = True) -> Lexical
 
 
 def _compiled(*, jsx: bool, types: bool) -> CompactDfa:
-    modes = {shape: _code(shape) for shape in CODE_SHAPES} | {"text": _text()}
+    modes = {shape: _code(shape, types=types) for shape in CODE_SHAPES} | {"text": _text()}
     if jsx:
         modes = _with_elements(modes, types=types)
     described = repr([(mode, rule.kind, rule.pattern) for mode in modes for rule in modes[mode]])
@@ -230,7 +231,6 @@ def _common() -> tuple[Rule, ...]:
         Rule("STRING", choice(quoted('"'), quoted("'"))),
         Rule("LEGACY_STRING", choice(legacy_quoted('"'), legacy_quoted("'"))),
         Rule("TEMPLATE_START", sequence("`")),
-        Rule("COMMENT", sequence("//", many(character_but(_BREAKS)))),
         Rule("BAD", sequence("/*")),  # a closed one is a longer lexeme
     )
 
@@ -265,8 +265,8 @@ def _name() -> Rule:
     return Rule("NAME", identifier())
 
 
-def _code(shape: str) -> tuple[Rule, ...]:
-    """The lexemes of code in a *shape* (see `modes.py`).
+def _code(shape: str, *, types: bool) -> tuple[Rule, ...]:
+    """The lexemes of code in a *shape* (see `modes.py`), with the comments of scripts if not *types*.
 
     First on a line `#!` starts a comment, which the grammar allows in the first line of a file. There a slash
     divides before white space and before `=`, as in formatted code. Elsewhere it starts a regular expression,
@@ -278,8 +278,10 @@ def _code(shape: str) -> tuple[Rule, ...]:
     regex = (
         [] if shape == "operand" else [Rule("REGEX", regular_expression("\t =" if shape == "line" else ""))]
     )
+    comments = ["//"] if types else ["//", "<!--", *(["-->"] if shape == "line" else [])]
     return (
         *_common(),
+        Rule("COMMENT", sequence(choice(*comments), many(character_but(_BREAKS)))),
         *(() if shape == "dot" else _words()),
         *(Rule(kind, sequence(sign)) for kind, sign in equals),
         *(Rule(sign, sequence(sign)) for sign in slashes),

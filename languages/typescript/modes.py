@@ -73,6 +73,10 @@ SOME_TEMPLATE = "a template"
 TEMPLATE = "`"
 """The entry of an open template in a stack."""
 
+TEXT_ALONE = frozenset({"ODD_TEXT", "${", "TEMPLATE_END"})
+"""The lexemes that the grammar sees in the text of a template, and in no other shape."""
+
+_TEXT = frozenset({"TEXT", "NL", "ODD_TEXT"})
 _TEMPLATES = {TEMPLATE, SOME_TEMPLATE}
 _PLACES = {"line": 0, "text": 1}
 """The number of the line start for each shape that is one."""
@@ -100,14 +104,16 @@ class TemplateModes(ModeStack):
     def after(self, lexeme: str) -> TemplateModes | None:
         """As in `ModeStack`."""
         around = self.around
-        if lexeme == "TEMPLATE_START":
-            return self._inside("text", TEMPLATE)
         if self.shape == "text":
             if lexeme == "${":
                 return self._inside("operator", "${")
             if lexeme != "TEMPLATE_END":
-                return self
+                return self if lexeme in _TEXT else None
             return None if around[-1] == SOME_TEMPLATE else self._with("operand", around[:-1])
+        if lexeme in TEXT_ALONE:
+            return None
+        if lexeme == "TEMPLATE_START":
+            return self._inside("text", TEMPLATE)
         if lexeme == "{" and (around or not self.known):
             return self._inside("operator", "{")
         if lexeme == "}" and (around or not self.known):

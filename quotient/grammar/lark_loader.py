@@ -113,6 +113,7 @@ class _Converter:
         self.switched_on = switched_on
         self.rules: dict[str, list[Names]] = {}
         self.repetitions: dict[str, str] = {}
+        self.representatives: dict[bool, str] = {}  # a switch that is on, and one that is off
 
     def convert(self) -> None:
         """Convert every rule; templates only where they are used."""
@@ -183,13 +184,18 @@ class _Converter:
 
     def instance(self, usage: list[str]) -> str:
         """The nonterminal for a template with its arguments."""
-        template, *arguments = usage
+        template, *arguments = usage[0], *map(self.representative, usage[1:])
         name = f"{template}{{{', '.join(arguments)}}}"
         if name not in self.rules:
             parameters, tree = self.definitions[template]
             self.rules[name] = []  # a template may use itself
             self.rules[name] += self.alternatives(tree, dict(zip(parameters, arguments, strict=True)))
         return name
+
+    def representative(self, argument: str) -> str:
+        """The *argument* of a template, or for a switch the first one seen that is set alike."""
+        on = self.switched_on(argument)
+        return argument if on is None else self.representatives.setdefault(on, argument)
 
     def literal(self, quoted: str) -> str:
         """The terminal for a quoted literal, named by its text."""

@@ -350,28 +350,38 @@ _PART = 4_000
 
 
 def whole_files(of: Judged, files: Iterable[Path], n_cuts: int, seed: int) -> Iterator[Tally]:
-    """A tally of each of *files*; a file that the reference parser refuses counts as open."""
+    """A tally of each of *files*; one that the reference parser refuses is not cut."""
     for number, path in enumerate(files):
         tally = of.tally()
         data = path.read_bytes()
-        if of.accepts(data):
-            engine = of.engine if number % 50 else of.fresh_engine()
-            state = engine.document(b"").middle(0, 0).start
-            for offset in range(0, len(data), _PART):
-                state = state and state.feed(data[offset : offset + _PART])
-            _judge(tally, b"", data, b"", state is not None and state.complete, path)
-            document = engine.document(data)
-            for start, end in cuts(data, random.Random(f"{seed} {path.name} {len(data)}"), n_cuts):
-                state = document.middle_at_bytes(start, end, relax=False).start
-                state = state and state.feed(data[start:end])
-                is_complete = state is not None and state.complete
-                _judge(tally, data[:start], data[start:end], data[end:], is_complete, path)
-        else:
+        accepted = of.accepts(data)
+        if accepted is None:
             tally.undecided += 1
+        else:
+            engine = of.engine if number % 50 else of.fresh_engine()
+            for start, end in ((0, len(data)), *_cuts_of(data, path, n_cuts if accepted else 0, seed)):
+                document = engine.document(data if end - start < len(data) else b"")
+                at, until = (start, end) if end - start < len(data) else (0, 0)
+                state = document.middle_at_bytes(at, until, relax=False).start
+                for offset in range(start, end, _PART):
+                    state = state and state.feed(data[offset : min(end, offset + _PART)])
+                is_complete = state is not None and state.complete
+                _judge_cut(tally, data, (start, end), accepted=accepted, is_complete=is_complete, path=path)
         yield tally
 
 
-def _judge(tally: Tally, left: bytes, middle: bytes, right: bytes, is_complete: bool, path: Path) -> None:
+def _cuts_of(data: bytes, path: Path, count: int, seed: int) -> Iterator[tuple[int, int]]:
+    return cuts(data, random.Random(f"{seed} {path.name} {len(data)}"), count)
+
+
+def _judge_cut(
+    tally: Tally, data: bytes, cut: tuple[int, int], *, accepted: bool, is_complete: bool, path: Path
+) -> None:
+    start, end = cut
+    text = data[:start], data[start:end], data[end:]
+    if accepted and not is_complete and tally.leaves_open is not None and tally.leaves_open(data):
+        tally.undecided += 1
+        return
     tally.judged += 1
-    if not is_complete:
-        tally.fault("rejects", left, middle, right, str(path))
+    if is_complete != accepted:
+        tally.fault("rejects" if accepted else "accepts", *text, str(path))

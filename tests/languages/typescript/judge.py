@@ -29,7 +29,7 @@ def is_jsx(text: bytes) -> bool | None:
     told = refusal("jsx", text)
     if told is None:
         return True
-    return None if told.later or b"#" in text or _BY_FUNCTION.search(text) else False
+    return None if told.later or b"#" in text or b"yield" in text else False
 
 
 def is_refused_by_tsx_checker(text: bytes) -> bool:
@@ -47,9 +47,14 @@ def is_javascript(text: bytes) -> bool | None:
     told = refusal("javascript", text)
     if told is None:
         return True
-    return None if told.later or b"#" in text or _BY_FUNCTION.search(text) else False
+    return None if told.later or b"#" in text or b"yield" in text else False
 
 
-def is_awaited(text: bytes) -> bool:
-    """True if *text* has a word whose meaning depends on the function around it."""
-    return _BY_FUNCTION.search(text) is not None
+def has_reserved_name(text: bytes) -> bool:
+    """True if `await` or `yield` is a name in *text*, a script."""
+    return _BY_FUNCTION.search(text) is not None and refusal("reserved-javascript", text) is not None
+
+
+def has_reserved_name_in_jsx(text: bytes) -> bool:
+    """As `has_reserved_name`, with JSX."""
+    return _BY_FUNCTION.search(text) is not None and refusal("reserved-jsx", text) is not None

@@ -9,7 +9,8 @@ from fimlsp.testing.checking import Judged
 from fimlsp.testing.suites import Endless, endless
 
 from .judge import (
-    is_awaited,
+    has_reserved_name,
+    has_reserved_name_in_jsx,
     is_javascript,
     is_jsx,
     is_refused_by_checker,
@@ -48,6 +49,8 @@ ALPHABETS = _alphabets(
     try{} catch (e) {} finally switch(a){ case␣b: default: c } ↵
     a ** - + ++ ! typeof␣ b = ( ) delete␣
     await␣ yield␣ async␣ function * ␣f () { } a ↵
+    await␣a async␣ () => { } function␣f (b= ) ; class␣A m ↵ static␣ =
+    <! -- a ↵ > ; b /**/ - ␣
     """
 )
 TYPED = _alphabets(
@@ -143,14 +146,14 @@ ELEMENT_CONTEXTS = (
 TYPESCRIPT = Judged(
     typescript, is_typescript, (*PIECES, *itertools.chain(*TYPED)), leaves_open=is_refused_by_checker
 )
-JAVASCRIPT = Judged(javascript, is_javascript, PIECES, leaves_open=is_awaited)
+JAVASCRIPT = Judged(javascript, is_javascript, PIECES, leaves_open=has_reserved_name)
 TSX = Judged(
     tsx,
     is_tsx,
     (*TYPESCRIPT.pieces, *itertools.chain(*ELEMENTS, *TYPED_ELEMENTS)),
     leaves_open=is_refused_by_tsx_checker,
 )
-JSX = Judged(jsx, is_jsx, (*PIECES, *itertools.chain(*ELEMENTS)), leaves_open=is_awaited)
+JSX = Judged(jsx, is_jsx, (*PIECES, *itertools.chain(*ELEMENTS)), leaves_open=has_reserved_name_in_jsx)
 SUITES: dict[Judged, Endless] = {
     TSX: endless(
         TSX,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fimlsp.testing.checking import cases, total, verdict
+from fimlsp.testing.checking import cases, fed, total, verdict
 from fimlsp.testing.edited import bytes_for_a_key, grows, type_a_line
 
 from .known import explained, known_differences
@@ -57,6 +57,22 @@ def test_random_programs_are_read_as_the_grammar_made_them(of):
         assert of.start_between(b"", data).complete, data
         place = rng.randrange(len(data) + 1)
         assert of.start_between(data[:place], data[place:]).complete, (data, place)
+
+
+# Parts of a line, up to `;` and `,`, are read by themselves: code within a template, or its text.
+TEMPLATES = (
+    b"({f: (a) => {`${g('', b)}`}}); h = {i() {j}}",
+    b"x = `${({a: () => `${b}`, c})}`; d",
+    b"f({a: `${{b, c: 1}}`, d: `e`}); g()",
+    b"`a; ${b}; c`; d; `${`${e, f}`}`; h",
+)
+
+
+@ALL
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_each_cursor_in_a_line_with_templates_connects(of, text):
+    dead = [at for at in range(len(text) + 1) if fed(of.start_between(text[:at], text[at:]), b"") is None]
+    assert dead == []
 
 
 @ALL
