@@ -1,8 +1,8 @@
 """Measures the cost of masks, and counts wrong bits.
 
 `python benchmarks/masks.py TOKENIZER.json` makes masks at cursors of the standard library, along the tokens
-of the text, with the text right of the cursor and without. `--language json` does the same with made-up JSON,
-`--language go` with the standard library of Go.
+of the text, with the text right of the cursor and without. `--language json` and `--language lua` do the same
+with made-up texts, `--language go` with the standard library of Go.
 
 `--peers` adds other engines for the language. Each engine runs in its own process. Times are CPU times of
 the second half of each run, when tables are warm. `--judge N` compares every N-th mask with feeding each
@@ -27,6 +27,7 @@ import click
 import numpy as np
 import psutil
 from corpora.json import records_of_length
+from corpora.lua import functions_of_length
 from corpora.python import PythonCorpus, shuffled_files
 from measures.mask_peers import PEERS, Masks
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from fimlsp import Engine, Vocabulary, python
 from fimlsp import json as json_language
 from fimlsp.datasets.languages.go import go_toolchain
 from fimlsp.languages.go import go
+from fimlsp.languages.lua import lua
 from fimlsp.models.prompts.vocabulary import read_vocabulary
 from fimlsp.quotient.masks.vocabulary import allowed_by_feeding
 from fimlsp.quotient.states.protocol import State
@@ -47,7 +49,7 @@ CUTS = (0, 20, 80, 200)
 FILES = 100
 LENGTHS = (10_000, 100_000, 500_000, 2_000_000)
 COLUMNS = ("engine", "masks", "preparation ms", "MB", "first", "median", "p90", "p99", "max", "judged", "+/-")
-LANGUAGES = {"python": python, "json": lambda: json_language, "go": lambda: go}
+LANGUAGES = {"python": python, "json": lambda: json_language, "go": lambda: go, "lua": lambda: lua}
 BESIDE = "llguidance"
 OURS = {"fimlsp, with what follows": True, "fimlsp, left to right": False}
 
@@ -150,6 +152,9 @@ def texts(language: str) -> list[bytes]:
         return [
             b"[" + records_of_length(rng, size, minified=m) + b"]" for size in sizes for m in (True, False)
         ]
+    if language == "lua":
+        rng = random.Random(0)
+        return [functions_of_length(rng, size) for size in (2_000, 20_000, 2_000, 20_000)]
     if language == "go":
         sources = sorted((Path(go_toolchain()).parents[1] / "src").rglob("*.go"))
         chosen = random.Random(0).sample(sources, 2 * FILES)

@@ -1,7 +1,8 @@
-"""Dicts that evict their oldest entries when they are full: too many of them, or too heavy ones."""
+"""Dicts that evict entries: the oldest if there are too many, or too heavy ones, or those without a use."""
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
@@ -38,9 +39,9 @@ def forget_all() -> None:
 
     Whoever uses one can do without any entry, as it may be evicted at any time. O(entries).
     """
-    for reference in list(_alive.values()):
-        if (forgetful := reference()) is not None:
-            forgetful.clear()
+    alive = [forgetful for reference in list(_alive.values()) if (forgetful := reference()) is not None]
+    for forgetful in sorted(alive, key=lambda one: isinstance(one, HeldDict)):  # others hold their values
+        forgetful.clear()
 
 
 class BoundedDict(_Forgetful[K, V]):
@@ -100,3 +101,42 @@ class WeighedDict(_Forgetful[K, V]):
             n_oldest += 1
         for oldest in list(islice(self, n_oldest)):
             del self[oldest]
+
+
+def _references(values: dict[K, V], key: K) -> int:
+    """The number of references to the value of *key*, with those of this call: versions of Python differ."""
+    return sys.getrefcount(values[key])
+
+
+_UNUSED = _references({0: object()}, 0)
+"""The number for a value that nothing but the dict holds."""
+_LEAST_HELD = 1_000
+
+
+class HeldDict(_Forgetful[K, V]):
+    """A dict that keeps a value as long as something else holds it, and at times a little longer.
+
+    References are counted whenever the dict has grown by a fourth. A weak reference to each value would take
+    more memory than a small value itself. Keys must not hold their own value; values may hold earlier ones.
+    """
+
+    __slots__ = ("_most",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._most = _LEAST_HELD
+
+    def __setitem__(self, key: K, value: V) -> None:
+        """Set the value of *key*, which has none. Amortised O(1)."""
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            self.clear()
+
+    def clear(self) -> None:
+        """Evict all values that nothing else holds, the latest first, as they may hold the others."""
+        keys = list(self)
+        while keys:
+            key = keys.pop()
+            if _references(self, key) <= _UNUSED:
+                del self[key]
+        self._most = max(_LEAST_HELD, len(self) + len(self) // 4)

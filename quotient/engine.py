@@ -27,6 +27,7 @@ CLOSING = (b")", b"]", b"}")
 
 QUOTES = (b'"', b"'")
 
+_SPACE = b" "
 _LONG_TEXT = 100_000
 """Texts of at least so many bytes are read by the language's check in advance.
 
@@ -274,16 +275,20 @@ class Engine:
     def prepare(self, vocabulary: Vocabulary) -> None:
         """Make or load the tables of masks that a vocabulary and nearly all places of code need.
 
-        Otherwise the first mask does that. It takes 0.3 s for 49,152 tokens the first time, and 40 ms with
+        Otherwise the first mask does that. It takes 0.2 s for 49,152 tokens the first time, and 40 ms with
         the files of an earlier process.
         """
         from fimlsp.quotient.masks.mask import store_of
 
         vocabulary.prepare()
+        store = store_of(self.tables, vocabulary)
         before = read_up_to(self.document(b""), 0)
         line = None if before is None else before[1].start_line(b"")
-        if line is not None:
-            store_of(self.tables, vocabulary).suffixes(line.lexer._replace(indents=None))
+        space = line and line.lexer.feed(_SPACE)
+        for step in (line, space):
+            key = step and store.key(step.lexer)
+            if key:
+                store.tokens(key)
 
 
 @value

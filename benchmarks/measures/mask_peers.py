@@ -1,6 +1,7 @@
 """Other mask engines: llguidance, xgrammar and outlines-core with a grammar of JSON (RFC 8259), and SynCode.
 
-The first three are of the extra `peers`. None of them reads the text after the cursor or indentation.
+The first three are of the extra `peers`. None of them reads the text after the cursor or indentation. So
+llguidance has grammars of Lua, and of Python without indentation, that are about as large as those here.
 Xgrammar has a grammar of its own. The package outlines-core has regular expressions only; it gets JSON of at
 most four levels. SynCode, if it is installed, has its own grammars of JSON, Go, and Python with indentation.
 It does not read the text after the cursor either.
@@ -20,16 +21,7 @@ from fimlsp.quotient.masks.vocabulary import Bitmask
 
 _STRING = r'"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
-_LARK = rf"""
-start: value
-value: object | array | STRING | NUMBER | "true" | "false" | "null"
-object: "{{" [pair ("," pair)*] "}}"
-pair: STRING ":" value
-array: "[" [value ("," value)*] "]"
-STRING: /{_STRING.replace("/", chr(92) + "/")}/
-NUMBER: /{_NUMBER}/
-%ignore /[ \t\n\r]+/
-"""
+_GRAMMARS = Path(__file__).parent.parent / "corpora"
 _DEPTH = 4
 
 
@@ -41,6 +33,13 @@ class Masks(Protocol):
 
     def mask(self) -> Bitmask:
         """The mask of the next token."""
+
+
+class Judged(Masks, Protocol):
+    """A text of an engine that also judges each token by itself."""
+
+    def accepts(self, token: int) -> bool:
+        """True if the engine accepts *token*, which is not added."""
 
 
 class GuidanceText:
@@ -58,6 +57,10 @@ class GuidanceText:
         """As in `Masks`."""
         self._matcher.unsafe_compute_mask_ptr(self._words.ctypes.data, self._words.nbytes)
         return self._words
+
+    def accepts(self, token: int) -> bool:
+        """As in `Judged`."""
+        return bool(self._matcher.validate_tokens([token]))
 
 
 class GrammarText:
@@ -78,6 +81,13 @@ class GrammarText:
         self._matcher.fill_next_token_bitmask(self._bitmask)
         words: Bitmask = self._bitmask[0].numpy().view(np.uint32)
         return words
+
+    def accepts(self, token: int) -> bool:
+        """As in `Judged`."""
+        is_accepted = bool(self._matcher.accept_token(token))
+        if is_accepted:
+            self._matcher.rollback(1)
+        return is_accepted
 
 
 class OutlinesText:
@@ -100,6 +110,10 @@ class OutlinesText:
         self._words[:] = 0
         self._guide.write_mask_into(self._words.ctypes.data, len(self._words), 4)
         return self._words
+
+    def accepts(self, token: int) -> bool:
+        """As in `Judged`."""
+        return bool(self._guide.accepts_tokens([token]))
 
 
 class _SynCode:
@@ -127,13 +141,15 @@ class _SynCode:
         return self._words
 
 
-def llguidance_json(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Callable[[], Masks]:
-    """Makes texts of llguidance."""
+def llguidance_lark(
+    language: str, tokenizer: Path, token_bytes: list[bytes | None], stop: int
+) -> Callable[[], Masks]:
+    """Makes texts of llguidance by a Lark grammar of *language*."""
     import llguidance
 
     del token_bytes
     tokens = llguidance.LLTokenizer(tokenizer.read_text(), eos_token=stop)
-    grammar = llguidance.LLMatcher.grammar_from_lark(_LARK)
+    grammar = llguidance.LLMatcher.grammar_from_lark((_GRAMMARS / f"{language}.lark").read_text())
     first = llguidance.LLMatcher(tokens, grammar)
     if first.is_error():
         raise ValueError(first.get_error())
@@ -192,7 +208,10 @@ def _nested_json(depth: int) -> str:
 
 
 _MAKERS: dict[str, tuple[str, dict[str, Callable[..., Callable[[], Masks]]]]] = {
-    "llguidance": ("llguidance", {"json": llguidance_json}),
+    "llguidance": (
+        "llguidance",
+        {name: partial(llguidance_lark, name) for name in ("json", "python", "lua")},
+    ),
     "xgrammar": ("xgrammar", {"json": xgrammar_json}),
     "outlines-core": ("outlines_core", {"json": outlines_json}),
     "SynCode": ("syncode", {name: partial(syncode, name) for name in ("json", "python", "go")}),
@@ -203,6 +222,6 @@ PEERS: dict[str, dict[str, Callable[[Path, list[bytes | None], int], Callable[[]
         for name, (module, makers) in _MAKERS.items()
         if language in makers and find_spec(module)
     }
-    for language in ("json", "python", "go")
+    for language in ("json", "python", "go", "lua")
 }
 """By language what makes texts of each engine that is installed."""

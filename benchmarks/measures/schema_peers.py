@@ -9,9 +9,9 @@ from typing import Any
 
 from fimlsp import Engine, Vocabulary, json_schema
 from fimlsp.quotient.masks.vocabulary import Bitmask
-from measures.mask_peers import GrammarText, GuidanceText, Masks, OutlinesText
+from measures.mask_peers import GrammarText, GuidanceText, Judged, OutlinesText
 
-Compiler = Callable[[Any], Callable[[], Masks]]
+Compiler = Callable[[Any], Callable[[], Judged]]
 """Takes a schema, and returns a maker of its texts; it raises if the schema is refused."""
 
 
@@ -32,13 +32,20 @@ class _Ours:
         assert self._state is not None
         return self._state.mask(self._vocabulary)
 
+    def accepts(self, token: int) -> bool:
+        """As in `Judged`."""
+        assert self._state is not None
+        if token in self._vocabulary.stops:
+            return self._state.complete
+        return self._state.feed(self._vocabulary.token_bytes[token] or b"") is not None
+
 
 def ours(tokenizer: Path, token_bytes: list[bytes | None], stop: int) -> Compiler:
     """This engine."""
     del tokenizer
     vocabulary = Vocabulary(token_bytes, stops=[stop])
 
-    def compiled(schema: Any) -> Callable[[], Masks]:
+    def compiled(schema: Any) -> Callable[[], Judged]:
         engine = Engine(json_schema(schema, compact=True))
         return lambda: _Ours(engine, vocabulary)
 
@@ -52,7 +59,7 @@ def llguidance_schema(tokenizer: Path, token_bytes: list[bytes | None], stop: in
     del token_bytes
     tokens = llguidance.LLTokenizer(tokenizer.read_text(), eos_token=stop)
 
-    def compiled(schema: Any) -> Callable[[], Masks]:
+    def compiled(schema: Any) -> Callable[[], Judged]:
         grammar = llguidance.LLMatcher.grammar_from_json_schema(
             json.dumps(schema), defaults={"whitespace_flexible": False}
         )
@@ -72,7 +79,7 @@ def xgrammar_schema(tokenizer: Path, token_bytes: list[bytes | None], stop: int)
     info = xgrammar.TokenizerInfo([text or b"" for text in token_bytes], stop_token_ids=[stop])
     compiler = xgrammar.GrammarCompiler(info, cache_enabled=False)
 
-    def compiled(schema: Any) -> Callable[[], Masks]:
+    def compiled(schema: Any) -> Callable[[], Judged]:
         made = compiler.compile_json_schema(
             json.dumps(schema), any_whitespace=False, separators=(",", ":"), strict_mode=False
         )
@@ -93,7 +100,7 @@ def outlines_schema(tokenizer: Path, token_bytes: list[bytes | None], stop: int)
             ids.setdefault(text, []).append(token)
     vocabulary = outlines_core.Vocabulary(stop, ids)
 
-    def compiled(schema: Any) -> Callable[[], Masks]:
+    def compiled(schema: Any) -> Callable[[], Judged]:
         index = outlines_core.Index(build_regex_from_schema(json.dumps(schema)), vocabulary)
         return lambda: OutlinesText(outlines_core.Guide(index), -(-len(token_bytes) // 32))
 

@@ -92,7 +92,12 @@ _LOOP = frozenset({"break"})
 _ANYTHING = frozenset({"yield", "await", "async", "idle"})
 _IN_FUNCTION = dict.fromkeys(_ANYTHING, "yield")
 _DEMANDS = {"MAY_RETURN": "return", "MAY_YIELD": "yield", "MAY_AWAIT": "await", "MAY_BREAK": "break"}
-_OF_EXPRESSIONS = {"MAY_HOLD_YIELD": "yield", "MAY_HOLD_AWAIT": "await", "MAY_HOLD_ASYNC": "async"}
+_OF_EXPRESSIONS = {
+    "MAY_HOLD_YIELD": "yield",
+    "MAY_HOLD_AWAIT": "await",
+    "MAY_HOLD_ASYNC": "async",
+    "MAY_HOLD_STAR": "idle",
+}
 _DECIDING_WORDS = frozenset({"return", "yield", "await", "async", "break", "continue"})
 _LAZY_IMPORTS: PythonVersion = (3, 15)
 _IN_STATEMENTS = {
@@ -123,20 +128,22 @@ def finer_places(version: PythonVersion, *, evaluated: bool | None) -> Places:
 
     "async" permits asynchronous comprehensions that are not generators. From 3.11 on they may be in each
     other; up to 3.10 the outer one has to wait by itself as well, which its end shows. "idle" marks code that
-    is never evaluated, where the compiler does not require a coroutine around `await`. That is an annotation
-    of a variable in a function, or any annotation if these are not *evaluated*. If *evaluated* is None it is
-    unknown, and all is permitted that is permitted in one of the two cases.
+    is never compiled: an annotation of a variable in a function, or any annotation if these are not
+    *evaluated*. Lone stars are permitted there, and up to 3.13 `await` without a coroutine around it. If
+    *evaluated* is None it is unknown, and all is permitted that is permitted in one of the two cases.
     """
     idle = {"idle": "idle"}
+    waiting = {} if version >= SCOPED_ANNOTATIONS else {"await": "idle", "async": "idle"}
     of_blocks = places_of_blocks(version)
     changes = dict(of_blocks.changes)
-    changes["IN_LAMBDA"] = PlaceChange(frozenset({"yield"}), keeps={**idle, "await": "idle", "async": "idle"})
+    changes["IN_LAMBDA"] = PlaceChange(frozenset({"yield"}), keeps={**idle, **waiting})
     changes["IN_TYPE"] = PlaceChange(keeps={})
     changes["IN_GENERATOR"] = PlaceChange(frozenset({"await", "async"}), keeps=idle)
     changes["IN_DISPLAY"] = PlaceChange(keeps={**idle, "await": "async", "async": "async"})
     changes["IN_PLACE_ANNOTATION"] = PlaceChange(keeps=_IN_FUNCTION)
     changes["IN_ANNOTATION"], changes["IN_VARIABLE_ANNOTATION"] = _in_annotations(version, evaluated)
-    return replace(of_blocks, demands={**of_blocks.demands, **_OF_EXPRESSIONS}, changes=changes)
+    demands, words = {**of_blocks.demands, **_OF_EXPRESSIONS}, of_blocks.words | {"*"}
+    return replace(of_blocks, demands=demands, changes=changes, words=words)
 
 
 def _in_annotations(version: PythonVersion, evaluated: bool | None) -> tuple[PlaceChange, PlaceChange]:
@@ -146,7 +153,8 @@ def _in_annotations(version: PythonVersion, evaluated: bool | None) -> tuple[Pla
     that is never evaluated. From 3.10 on, `await` is permitted there in lambdas and comprehensions.
     """
     if version >= SCOPED_ANNOTATIONS:
-        return PlaceChange(keeps={}), PlaceChange(keeps={})
+        never = PlaceChange(frozenset({"idle"}), keeps={})
+        return (PlaceChange(keeps={}), PlaceChange(keeps={"idle": "yield"})) if evaluated else (never, never)
     if evaluated:
         return PlaceChange(), PlaceChange(keeps=_IN_FUNCTION)
     never = PlaceChange(_ANYTHING if version <= (3, 9) else frozenset({"async", "idle"}), keeps={})

@@ -2,9 +2,9 @@
 
 The value itself is cheap: its grammar and tables are imported only when an engine needs them.
 
-The finer grammar of expressions is needed where code waits or yields within an expression. Words alone show
-that quickly. There are three such grammars: for files with annotations that are evaluated, with those that
-are not, and for files of which that is unknown.
+The finer grammar of expressions is needed where code waits or yields within an expression, and where a
+starred expression may be alone. Words and stars show that quickly. There are three such grammars: for files
+with annotations that are evaluated, with those that are not, and for files of which that is unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from fimlsp.languages.python.mode_stack import BRACKETS, STRING_STARTS, field_rules
 from fimlsp.languages.python.versions import (
     DEFAULT_VERSION,
-    SCOPED_ANNOTATIONS,
     Check,
     PythonVersion,
     known_version,
@@ -40,8 +39,8 @@ _ENCLOSURES = {
 class Python(Language):
     """A version of Python. Valid files are those that its `ast.parse` accepts, or its `compile`.
 
-    If it is *fine*, its grammar restricts `yield` and `await` within expressions, for files with annotations
-    *evaluated*, not evaluated, or (None) either.
+    If it is *fine*, its grammar restricts `yield`, `await` and lone stars within expressions, for files with
+    annotations *evaluated*, not evaluated, or (None) either.
 
     With *top_level_await* statements outside functions may wait, as in the cells of notebooks.
     """
@@ -99,16 +98,15 @@ class Python(Language):
 
     def finer(self, beginning: bytes) -> Python:
         """As in `Language`. It depends on the evaluation of annotations, as far as *beginning* shows that."""
-        evaluated = are_evaluated(beginning) if self.version < SCOPED_ANNOTATIONS else None
-        return replace(self, fine=True, evaluated=evaluated)
+        return replace(self, fine=True, evaluated=are_evaluated(beginning))
 
-    def needs_finer_after(self, text: bytes) -> bool:
-        """As in `Language`: if code waits or yields within an expression."""
-        return any_within(text)
+    def needs_finer_after(self, text: bytes, since: int = 0) -> bool:
+        """As in `Language`: if code waits or yields within an expression, or a star may be alone."""
+        return any_within(text, since) or any_lone_star(text, self.version, since)
 
     def needs_finer_before(self, text: bytes) -> bool:
         """As in `Language`."""
-        return any_exposed(text)
+        return any_exposed(text, self.version)
 
     def another_word(self, kind: str, number: int) -> bytes | None:
         """As in `Language`. The words are names."""
@@ -189,37 +187,70 @@ _ASYNCHRONOUS = re.compile(rb"async\s+(?:for\b|(?:fo?)?\Z)")
 _STATEMENT = re.compile(rb"(?:^|[\r\n;])[ \t\f]*\Z")
 _NEXT_STATEMENT = re.compile(rb"^[^\s#)\]}][^\r\n]*", re.MULTILINE)
 _FUNCTION = re.compile(rb"^([ \t]*)(?:async[ \t]+)?def\b", re.MULTILINE)
+_LONGEST_WORD = 12
+_BLANKS = rb"(?:[ \t\f\r\n\\]|#[^\r\n]*[\r\n])*\Z"
+_MAY_BE_ALONE = re.compile(rb"(?:\b(?:for|yield)|[fFtT][rR]?['\"].*\{)[(\s]*%s" % _BLANKS, re.DOTALL)
+_OPENS_GROUP = re.compile(
+    rb"(?:(?<![\w\s)\]}'\"\\\x80-\xff])|\b(?:if|else|in|and|or|not|is|return|await|lambda)|(?:^|[\r\n]))"
+    rb"[ \t\f]*\(%s" % _BLANKS
+)
+"""An opening bracket that is not that of a call."""
+
+_BEFORE_LONE_STAR = (b"for", b"yield", b"{", b"(")
+_BEFORE_STAR = 200
 _BEFORE_WORD = 60
 """Bytes before a word in which the start of its statement is searched."""
 
 
-def any_within(text: bytes) -> bool:
-    """True if some code in *text* may wait or yield within an expression."""
-    return _has_word(text) and any(True for _ in _offsets(text, len(text)))
+def any_within(text: bytes, since: int = 0) -> bool:
+    """True if some code in *text* may wait or yield within an expression.
+
+    Its word ends after the offset *since*.
+    """
+    start = max(0, since - _LONGEST_WORD)
+    return _has_word(text, start) and any(True for _ in _offsets(text, start, len(text)))
 
 
-def any_exposed(right: bytes) -> bool:
-    """True if code in *right* may wait or yield within an expression, and text before it decides about that.
+def any_lone_star(text: bytes, version: PythonVersion, since: int = 0) -> bool:
+    """True if a starred expression in *text* may be alone, with its star near *since* or after it."""
+    return any(True for _ in _lone_stars(text, version, max(0, since - _LONGEST_WORD), len(text)))
+
+
+def any_exposed(right: bytes, version: PythonVersion) -> bool:
+    """True if text before *right* decides about code in it that may wait or yield, or about a lone star.
 
     Text before it does not if the code is in a function of *right*, or after a line outside all blocks.
     """
-    if not _has_word(right):
+    if not _has_word(right, 0) and b"*" not in right:
         return False
     following = _NEXT_STATEMENT.search(right, right.find(b"\n") + 1)
-    return any(
-        not _is_in_function(right, offset)
-        for offset in _offsets(right, following.end() if following else len(right))
+    end = following.end() if following else len(right)
+    return any(not _is_in_function(right, offset) for offset in _offsets(right, 0, end)) or any(
+        True for _ in _lone_stars(right, version, 0, end)
     )
 
 
-def _has_word(text: bytes) -> bool:
-    return b"await" in text or b"yield" in text or b"async" in text
+def _has_word(text: bytes, start: int) -> bool:
+    return any(text.find(word, start) >= 0 for word in _WORDS)
 
 
-def _offsets(text: bytes, end: int) -> Iterator[int]:
-    """The offsets before *end* at which code may wait or yield within an expression."""
+def _lone_stars(text: bytes, version: PythonVersion, start: int, end: int) -> Iterator[int]:
+    """The offsets of stars between *start* and *end* of *text* after which an expression may be alone."""
+    offset = text.find(b"*", start, end)
+    while offset >= 0:
+        before = text[max(0, offset - _BEFORE_STAR) : offset]
+        is_likely = b"#" in before or before.rstrip(b" \t\f\r\n\\").endswith(_BEFORE_LONE_STAR)
+        if is_likely and (
+            _MAY_BE_ALONE.search(before) or (version == (3, 8) and _OPENS_GROUP.search(before))
+        ):
+            yield offset
+        offset = text.find(b"*", offset + 1, end)
+
+
+def _offsets(text: bytes, start: int, end: int) -> Iterator[int]:
+    """The offsets from *start* to *end* at which code may wait or yield within an expression."""
     for word in _WORDS:
-        offset = text.find(word, 0, end)
+        offset = text.find(word, start, end)
         while offset >= 0:
             if word == b"await" or _is_in_expression(text, offset, word):
                 yield offset

@@ -177,6 +177,10 @@ _OTHER_SPACE = (
     *((0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x202F, 0x202F), (0x205F, 0x205F)),
     *((0x3000, 0x3000), (0xFEFF, 0xFEFF)),
 )
+WIDE_SPACES = tuple(
+    chr(point).encode() for low, high in (*_OTHER_SPACE, (0x2028, 0x2029)) for point in range(low, high + 1)
+)
+"""The white space and the line ends beyond ASCII."""
 
 
 @cache

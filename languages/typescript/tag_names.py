@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from fimlsp.languages.typescript.lexical_spec import WIDE_SPACES
 from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState
@@ -24,7 +25,7 @@ _CHUNK = 1 << 16
 _LONGEST_NAME = 200
 _NAME = re.compile(rb"[^\s/>{<\"']*")
 _OPENING, _CLOSED, _CLOSING = "opening", "closed", "closing"
-_NOT_ASCII = 0x80
+_STARTS_OF_SPACES = frozenset(space[:size] for space in WIDE_SPACES for size in range(1, len(space) + 1))
 _ONLY_CLOSING = frozenset(("CLOSE_START", "FRAGMENT_END"))
 _ROLES: Mapping[str, str] = {
     **dict.fromkeys(("TAG_START", "CHILD_START", "VALUE_START"), _OPENING),
@@ -87,7 +88,9 @@ class _Closing(NamedTuple):
         if not name or (same == len(name) and (not has_ended or name == opened.name)):
             goes_on = b"</" in fresh[max(0, found.end() - len(self.name)) :]
             return Verdict.UNKNOWN if goes_on else Verdict.FINE
-        may_be_space = 0 < same < len(name) and name[same] >= _NOT_ASCII
+        may_be_space = 0 < same < len(name) and not _STARTS_OF_SPACES.isdisjoint(
+            (name[same : same + 2], name[same : same + 3])
+        )
         if may_be_space and not self._has_in_name(same, fresh):
             return Verdict.UNKNOWN
         in_middle = max(self.offset + same, opened.offset + len(opened.name)) >= written
@@ -102,7 +105,7 @@ class _Closing(NamedTuple):
 class TagNames(WholeTextCheck):
     """Compares the names of tags, in a language with the lexemes *lexical*."""
 
-    spelt_after = spelt_within = (b"</",)
+    spelt_after = (b"</",)
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical
@@ -274,8 +277,8 @@ class TagNames(WholeTextCheck):
 
 def _same_bytes(name: bytes, other: bytes) -> int:
     """The length of the common start of two names."""
-    pairs = enumerate(zip(name, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(name), len(other)))
+    most = min(len(name), len(other))
+    return next((at for at in range(most) if name[at] != other[at]), most)
 
 
 def _ends_in_name(text: bytes) -> bool:

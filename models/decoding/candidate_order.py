@@ -230,7 +230,8 @@ def allowed_tokens(
         return None
     allowed = by_grammar(state).allowed_texts(vocabulary)
     if may_cut_lines:
-        allowed = allowed | np.append(vocabulary.texts.holding(LINE_END[0]), False)
+        suffixes = vocabulary.suffixes
+        allowed = allowed | np.append(suffixes.holding(LINE_END[0])[suffixes.number_of], False)
     return vocabulary.tokens(allowed, complete=True)
 
 

@@ -9,49 +9,71 @@ all such sets are equal.
 from __future__ import annotations
 
 import sys
-from weakref import WeakValueDictionary
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, HeldDict, WeighedDict
 from fimlsp.quotient.grammar.earley import NO_COMPLETIONS, EarleySet, Entry, Predicted, State
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    _Parts = tuple[Predicted, tuple[State, ...], Unpack[tuple[EarleySet, ...]]]
+    """The prediction, the states, then the origin of each."""
 
 
 class CanonicalSet(EarleySet):
     """A set that stands for all equivalent ones. Most sets in memory are of this kind, so they are compact.
 
-    Its entries are made when they are asked for; those that expect no nonterminal count as waiting as well.
+    Only the sets that were used last have `entries` and `waiting`. The others make them when they are asked
+    for; a pair takes several times the memory of its two parts.
     """
 
-    __slots__ = ("_origins", "_states")
+    __slots__ = ("parts",)
 
-    def __init__(
-        self, states: tuple[State, ...], origins: tuple[EarleySet, ...], predicted: Predicted
-    ) -> None:
-        self.predicted = predicted
+    def __init__(self, parts: _Parts) -> None:
+        self.predicted = parts[0]
         self.last_completions = NO_COMPLETIONS
-        self._states = states
-        self._origins = origins
+        self.parts = parts
 
-    @property
-    def entries(self) -> tuple[Entry, ...]:  # type: ignore[override]  # a slot of all other sets
-        """As in `EarleySet`."""
-        return tuple(zip(self._states, self._origins))  # noqa: B905  # likewise
+    def __getattr__(self, name: str) -> tuple[Entry, ...]:
+        """The `entries`, or those `waiting`: called where the set has none yet, or has lost them."""
+        if name not in ("entries", "waiting"):
+            raise AttributeError(name)
+        entries = tuple(zip(self.parts[1], self.parts[2:]))  # noqa: B905  # in the innermost loop
+        waiting = tuple([entry for entry in entries if entry[0].expected])
+        self.entries, self.waiting = entries, waiting
+        _in_use[self] = None
+        return entries if name == "entries" else waiting
 
-    @property
-    def waiting(self) -> tuple[Entry, ...]:  # type: ignore[override]  # likewise
-        """As in `EarleySet`."""
-        return tuple(zip(self._states, self._origins))  # noqa: B905  # in the innermost loop
+    def make_compact(self) -> None:
+        """Lose `entries` and `waiting`."""
+        del self.entries, self.waiting
 
     @property
     def is_empty(self) -> bool:
         """As in `EarleySet`."""
-        return not self._states
+        return not self.parts[1]
 
-    def is_made_of(
-        self, states: tuple[State, ...], origins: tuple[EarleySet, ...], predicted: Predicted
-    ) -> bool:
-        """True if these are its parts."""
-        return self._states is states and self._origins == origins and self.predicted is predicted
 
+class _InUse(BoundedDict[CanonicalSet, None]):
+    """The sets that have entries. Those that leave it become compact."""
+
+    __slots__ = ()
+
+    def __delitem__(self, oldest: CanonicalSet) -> None:
+        oldest.make_compact()
+        super().__delitem__(oldest)
+
+    def clear(self) -> None:
+        """Evict all sets."""
+        for canonical in self:
+            canonical.make_compact()
+        super().clear()
+
+
+_MOST_IN_USE = 2_000
+_in_use = _InUse(_MOST_IN_USE)
 
 _MOST_ORIGINS = 3_000
 _DEEPEST = 40
@@ -63,10 +85,10 @@ class CanonicalSets:
     __slots__ = ("_origins", "_passing", "_sets", "_states", "_wanted")
 
     def __init__(self) -> None:
-        self._sets: WeakValueDictionary[int, CanonicalSet] = WeakValueDictionary()
+        self._sets: HeldDict[_Parts, CanonicalSet] = HeldDict()
         self._states: dict[tuple[State, ...], tuple[State, ...]] = {}
-        self._origins: BoundedDict[tuple[EarleySet, State], EarleySet] = BoundedDict(_MOST_ORIGINS)
-        self._passing: dict[tuple[EarleySet, State], EarleySet] = {}
+        self._origins: BoundedDict[Entry, EarleySet] = BoundedDict(_MOST_ORIGINS)
+        self._passing: dict[Entry, EarleySet] = {}
         self._wanted = WeighedDict[tuple[Predicted, State], frozenset[int]](
             2 * MEGABYTE, lambda _, wanted: sys.getsizeof(wanted)
         )
@@ -78,30 +100,28 @@ class CanonicalSets:
         finally:
             self._passing.clear()
 
-    def _set(self, predicted: Predicted, kept: tuple[Entry, ...], depth: int) -> EarleySet:
-        entries = dict.fromkeys([(state, self._origin(origin, state, depth)) for state, origin in kept])
-        pattern = tuple([state for state, _ in entries])
-        states = self._states.setdefault(pattern, pattern)
-        origins = tuple([origin for _, origin in entries])
-        key = hash((predicted, states, origins))
-        while (canonical := self._sets.get(key)) is not None:
-            if canonical.is_made_of(states, origins, predicted):
-                return canonical
-            key += 1  # another set with the same hash, which is rare
-        canonical = self._sets[key] = CanonicalSet(states, origins, predicted)
+    def _set(self, predicted: Predicted, kept: Sequence[Entry], depth: int) -> EarleySet:
+        known, passing = self._origins.get, self._passing.get
+        entries = dict.fromkeys(
+            [(entry[0], known(entry) or passing(entry) or self._origin(entry, depth)) for entry in kept]
+        )
+        pattern, origins = zip(*entries, strict=True) if entries else ((), ())
+        parts = predicted, self._states.setdefault(pattern, pattern), *origins
+        canonical = self._sets.get(parts)
+        if canonical is None:
+            canonical = self._sets[parts] = CanonicalSet(parts)
         return canonical
 
-    def _origin(self, origin: EarleySet, state: State, depth: int) -> EarleySet:
-        """The part of *origin* that the rules of *state*, which started there, depend on."""
+    def _origin(self, entry: Entry, depth: int) -> EarleySet:
+        """The part of the origin of *entry* that the rules of its state, which started there, depend on."""
+        state, origin = entry
         if not depth or origin.is_empty:
             return origin
-        key = origin, state
+        wanted = self._wanted_at(origin.predicted, state)
+        kept = [waiting for waiting in origin.waiting if not wanted.isdisjoint(waiting[0].expected)]
+        canonical = self._set(origin.predicted, kept, depth - 1)
         known = self._origins if isinstance(origin, CanonicalSet) else self._passing
-        canonical = known.get(key)
-        if canonical is None:
-            wanted = self._wanted_at(origin.predicted, state)
-            kept = tuple([entry for entry in origin.waiting if not wanted.isdisjoint(entry[0].expected)])
-            canonical = known[key] = self._set(origin.predicted, kept, depth - 1)
+        known[entry] = canonical
         return canonical
 
     def _wanted_at(self, predicted: Predicted, state: State) -> frozenset[int]:

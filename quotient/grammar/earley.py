@@ -351,7 +351,7 @@ class EarleySet:
             that follow from it without a choice.
     """
 
-    __slots__ = ("__weakref__", "entries", "last_completions", "predicted", "waiting")
+    __slots__ = ("entries", "last_completions", "predicted", "waiting")
 
     def __init__(self, entries: tuple[Entry, ...], predicted: Predicted, waiting: tuple[Entry, ...]) -> None:
         self.entries = entries
@@ -494,7 +494,7 @@ class Earley:
         wanted: set[int] = set()
         for entry in entries:
             state, origin = entry
-            if state.by_symbol or origin.is_empty:
+            if state.by_symbol or not origin.entries:
                 kept.append(entry)
             if state.expected:
                 waiting.append(entry)
@@ -529,7 +529,7 @@ class Earley:
             for expected in state.expected:
                 if expected in symbols:
                     after = self.automaton.goto(state, expected)
-                    if after.by_symbol or len(after.completed) != 1 or earlier.is_empty:
+                    if after.by_symbol or len(after.completed) != 1 or not earlier.entries:
                         return None
                     completions.add((after.completed[0], earlier))
         return completions.pop() if len(completions) == 1 else None

@@ -92,12 +92,11 @@ class WholeTextCheck(ABC):
 
     `halves` are lexemes that start others, each with the bytes that may continue it; their faults may be
     known before they end. After the words `spelt_after` in a statement only some names are valid, so a name
-    may be wrong before it ends. Those in `spelt_within` are in the same lexeme as the name.
+    may be wrong before it ends.
     """
 
     halves: Mapping[bytes, bytes] = MappingProxyType({})
     spelt_after: tuple[bytes, ...] = ()
-    spelt_within: tuple[bytes, ...] = ()
 
     @abstractmethod
     def faults(self, data: bytes) -> Sequence[Fault]:
@@ -121,7 +120,7 @@ class WholeTextCheck(ABC):
         return b"'" in line or b'"' in line
 
     def is_within(self, lexer: LexerState) -> bool:
-        """True if *lexer* is within a lexeme that starts with one of `spelt_within`. Quick."""
+        """True if *lexer* is within a lexeme that starts with one of `spelt_after`. Quick."""
         del lexer
         return False
 
@@ -279,9 +278,12 @@ class Language(ABC):
         del beginning
         return self
 
-    def needs_finer_after(self, text: bytes) -> bool:
-        """True if `finer` may refuse more after *text*, the beginning of a statement. Quick."""
-        del text
+    def needs_finer_after(self, text: bytes, since: int = 0) -> bool:
+        """True if `finer` may refuse more after *text*, the beginning of a statement. Quick.
+
+        It does so through words or signs that end after the offset *since*.
+        """
+        del text, since
         return False
 
     def needs_finer_before(self, text: bytes) -> bool:

@@ -14,10 +14,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TypeVar, cast
-from weakref import WeakValueDictionary
 
 from fimlsp.lexing.automata.bit_sets import bit_set, members
-from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, HeldDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.nesting import ModeStack
 from fimlsp.quotient.grammar.cfg import (
@@ -48,11 +47,11 @@ T = TypeVar("T", bound="Interned")
 class Interned:
     """Base class of the values that an `Interner` makes."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ()
 
 
 class Interner:
-    """Makes values, each only once; a value is freed when nothing else refers to it.
+    """Makes values, each only once; a value is freed some time after nothing else refers to it.
 
     So equal values are the same object, compared and hashed by identity. This is hash-consing (Ershov, "On
     Programming of Arithmetic Operations", CACM 1(8), 1958. Filliâtre and Conchon, "Type-Safe Modular
@@ -62,7 +61,7 @@ class Interner:
     __slots__ = ("_made",)
 
     def __init__(self) -> None:
-        self._made: WeakValueDictionary[tuple[Hashable, ...], Interned] = WeakValueDictionary()
+        self._made: HeldDict[tuple[Hashable, ...], Interned] = HeldDict()
 
     def __call__(self, make: type[T], *parts: Hashable) -> T:
         """The value `make(*parts)`; the same object for equal parts."""

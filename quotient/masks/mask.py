@@ -20,11 +20,12 @@ from fimlsp.quotient.grammar.earley import EarleySet, State
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.disk_cache import TableCache, state_key
 from fimlsp.quotient.masks.end_states import EndStates
+from fimlsp.quotient.masks.first_lexemes import FirstLexemes, automaton_of, first_lexemes
 from fimlsp.quotient.masks.groups import mask_of
 from fimlsp.quotient.masks.parser_queries import ParserPlace, ParserQueries, QueryCache
 from fimlsp.quotient.masks.precomputed import PrecomputedAnswers
 from fimlsp.quotient.masks.rule_suffixes import Expected
-from fimlsp.quotient.masks.texts import FirstLexemes, automaton_of, first_lexemes
+from fimlsp.quotient.masks.texts import Ints
 from fimlsp.quotient.masks.token_groups import (
     LexedSuffixes,
     Split,
@@ -37,6 +38,9 @@ from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary, allo
 
 MOST_BYTES = 1 << 26
 """The most memory that a store may hold."""
+
+_SHARE = 8
+"""The first lexemes of all suffixes are read if those of one in so many are needed."""
 
 _MOST_MASK_BYTES = 8 * MEGABYTE
 T = TypeVar("T", Split, LexedSuffixes, TokenGroups)
@@ -108,17 +112,18 @@ class MaskStore:
         return split
 
     def _make_split(self, lexer: LexerState) -> Split:
-        first = first_lexemes(automaton_of(self.tables.lexical), self.vocabulary.trie, lexer.state)
-        return split_texts(self.vocabulary, lexer, first)
+        return split_texts(self.vocabulary, lexer, _first_of_texts(self.vocabulary, lexer))
 
-    def _first_lexemes_of_suffixes(self, state: int) -> FirstLexemes:
+    def _first_lexemes_of_suffixes(self, state: int, numbers: Ints) -> FirstLexemes:
+        """The first lexemes of the suffixes with these *numbers*, read from *state* on."""
         first = self._first_of_suffixes.get(state)
         if first is None:
-            trie = self.vocabulary.suffixes.trie
-            first = self._first_of_suffixes[state] = first_lexemes(
-                automaton_of(self.tables.lexical), trie, state
-            )
-        return first
+            suffixes, automaton = self.vocabulary.suffixes, automaton_of(self.tables.lexical)
+            if len(numbers) < len(suffixes) // _SHARE:
+                return first_lexemes(automaton, suffixes, numbers, state)
+            everything = np.arange(len(suffixes), dtype=np.int32)
+            first = self._first_of_suffixes[state] = first_lexemes(automaton, suffixes, everything, state)
+        return first.at(numbers)
 
     def suffixes(self, lexer: LexerState) -> LexedSuffixes:
         """The suffixes, from the start of a lexeme on."""
@@ -249,12 +254,18 @@ def allowed_within(
     """
     if lexer.word or lexer.modes.restricted:
         return recheck(vocabulary, None, range(len(vocabulary.texts)), feeds)
-    first = first_lexemes(automaton_of(lexer.lexical), vocabulary.trie, lexer.state)
+    first = _first_of_texts(vocabulary, lexer)
     states, inverse = np.unique(first.states, return_inverse=True)
     may_end = [state != 0 and ends(lexer._replace(state=state)) for state in states.tolist()]
     allowed = np.zeros(len(vocabulary.texts) + 1, np.bool_)
     allowed[:-1] = np.array(may_end, np.bool_)[inverse]
     return recheck(vocabulary, allowed, np.flatnonzero(first.checked).tolist(), feeds)
+
+
+def _first_of_texts(vocabulary: Vocabulary, lexer: LexerState) -> FirstLexemes:
+    """The first lexemes of the texts, read from *lexer* on."""
+    suffixes = vocabulary.suffixes
+    return first_lexemes(automaton_of(lexer.lexical), suffixes, suffixes.number_of, lexer.state)
 
 
 def _known(state: ParserState, store: MaskStore) -> QueryCache:

@@ -20,14 +20,19 @@ from fimlsp.lexing.lexer_state import LexerState, Margin, Symbol
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.masks.disk_cache import Arrays
 from fimlsp.quotient.masks.end_states import EndStates, LexemeEnd, LexemeEnds
+from fimlsp.quotient.masks.first_lexemes import FirstLexemes
 from fimlsp.quotient.masks.groups import DEAD_GROUP, GroupBuilder, Groups, after_lexeme
-from fimlsp.quotient.masks.texts import FirstLexemes, Ints, Runs, Suffixes, smallest
+from fimlsp.quotient.masks.suffixes import Suffixes
+from fimlsp.quotient.masks.texts import Ints, Runs, distinct, smallest
 from fimlsp.quotient.masks.vocabulary import BoolMask, Vocabulary
 
 _SPACE = b" "
 _NONE = -1
-_FEW = 300
+_FEW = 100
 """Up to this many texts are read one by one, as the array of each step costs as much as so many."""
+
+
+FirstLexemesOf = Callable[[int, Ints], FirstLexemes]
 
 
 class LexedSuffixes(NamedTuple):
@@ -123,11 +128,11 @@ def _modes(start: LexerState, nodes: np.ndarray) -> list[ModeStack | None]:
 
 
 def lexed_suffixes(
-    suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: EndStates
+    suffixes: Suffixes, start: LexerState, first: FirstLexemesOf, ends: EndStates
 ) -> LexedSuffixes:
     """The *suffixes*, read from *start*, a state between two lexemes.
 
-    *first* returns their first lexemes by the state of the automaton.
+    *first* returns first lexemes by the state of the automaton and the numbers of suffixes.
     """
     reader = _SuffixReader(suffixes, start, first, ends)
     groups, numbers = reader.groups.finish()
@@ -156,7 +161,8 @@ def first_in_line(suffixes: Suffixes, lexer: LexerState) -> Iterator[FirstInLine
     if lexer.margin is None or lexer.modes.depth or not lexer.at_lexeme_start:
         return
     lexical, firsts = lexer.lexical, suffixes.first_bytes
-    is_code = ~np.isin(firsts, np.array(sorted({-1, *lexical.quiet}), np.int32))
+    is_code = ~np.isin(firsts, np.array(sorted(lexical.quiet), np.uint8))
+    is_code[0] = False
     at_once = lexer.start_line(b"")
     if at_once is not None:
         numbers = np.flatnonzero(is_code).astype(np.int32)
@@ -165,8 +171,8 @@ def first_in_line(suffixes: Suffixes, lexer: LexerState) -> Iterator[FirstInLine
     ended = space and space.lexer.accepted == lexical.space and space.lexer.finish()
     after = ended and ended.lexer.margin is not None and ended.lexer.start_line(b"")
     if space and ended and after:
-        numbers = np.flatnonzero(firsts == _SPACE[0]).astype(np.int32)
-        rests = suffixes.after[suffixes.start[numbers] + 1]
+        numbers = np.flatnonzero(firsts[1:] == _SPACE[0]).astype(np.int32) + 1
+        rests = suffixes.shorter[numbers]
         row = np.array(lexical.dfa.rows[space.lexer.state])
         chosen = is_code[rests]
         chosen[chosen] = row[firsts[rests[chosen]]] == 0
@@ -193,9 +199,7 @@ class _SuffixReader:
     completed so far.
     """
 
-    def __init__(
-        self, suffixes: Suffixes, start: LexerState, first: Callable[[int], FirstLexemes], ends: EndStates
-    ) -> None:
+    def __init__(self, suffixes: Suffixes, start: LexerState, first: FirstLexemesOf, ends: EndStates) -> None:
         self.groups = GroupBuilder(ends)
         self.of_suffix = np.zeros(len(suffixes), np.int32)
         self._suffixes = suffixes
@@ -231,19 +235,20 @@ class _SuffixReader:
             return
         if lexer.margin is not None:
             items, rests, nodes = self._start_lines(lexer, items, rests, nodes)
-        first = self._first(lexer.state)
-        singly = first.checked[rests] | self._singly(lexer, rests)
+        first = self._first(lexer.state, rests)
+        is_single = first.checked | self._singly(lexer, rests)
+        is_inside, has_ended = first.states != 0, first.kinds >= 0
+        singly = np.flatnonzero(is_single)
         self._read_one_by_one(lexer, items[singly], rests[singly], nodes[singly])
-        items, rests, nodes = items[~singly], rests[~singly], nodes[~singly]
-        inside = first.states[rests] != 0
-        self._end(lexer, first, items[inside], rests[inside], nodes[inside])
-        ended = ~inside & (first.kinds[rests] >= 0)
-        self._continue(lexer, first, items[ended], rests[ended], nodes[ended])
+        inside = np.flatnonzero(is_inside & ~is_single)
+        self._end(lexer, first.at(inside), items[inside], rests[inside], nodes[inside])
+        ended = np.flatnonzero(has_ended & ~is_inside & ~is_single)
+        self._continue(lexer, first.at(ended), items[ended], rests[ended], nodes[ended])
 
     def _read_one_by_one(self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints) -> None:
-        texts = self._suffixes.texts
+        text_of = self._suffixes.text
         for item, rest, node in zip(items.tolist(), rests.tolist(), nodes.tolist(), strict=True):
-            self.of_suffix[item] = self.groups.read(node, lexer, texts[rest])
+            self.of_suffix[item] = self.groups.read(node, lexer, text_of(rest))
 
     def _singly(self, lexer: LexerState, rests: Ints) -> BoolMask:
         """For each of *rests*, True if it has a byte that the open modes forbid, once or thrice in a row."""
@@ -256,8 +261,8 @@ class _SuffixReader:
         self, lexer: LexerState, items: Ints, rests: Ints, nodes: Ints
     ) -> tuple[Ints, Ints, Ints]:
         """Start the line of those whose next byte is code, and return the others."""
-        quiet = np.array(sorted({-1, *self._lexical.quiet}), np.int32)
-        is_code = ~np.isin(self._suffixes.first_bytes[rests], quiet)
+        quiet = np.array(sorted(self._lexical.quiet), np.uint8)
+        is_code = ~np.isin(self._suffixes.first_bytes[rests], quiet) & (rests != 0)
         step = lexer.start_line(b"")
         assert step is not None
         self._wait(step.lexer, items[is_code], rests[is_code], self._moved(nodes[is_code], step.symbols))
@@ -280,18 +285,17 @@ class _SuffixReader:
         """Group those that end inside a lexeme, or at its start."""
         if not len(items):
             return
-        suffixes, kinds = self._suffixes, first.kinds[rests]
-        extra = suffixes.after[suffixes.start[rests] + first.ends[rests]]  # the bytes since the lexeme's end
+        kinds, extra = first.kinds, first.left.copy()  # the bytes since the lexeme's end
         extra[(kinds < 0) | (kinds == self._lexical.bad)] = 0
         if lexer.margin is not None:
             blank = kinds == self._lexical.space
             extra[blank] = rests[blank]  # the column depends on the text read
-        keys = (nodes.astype(np.int64) * len(self._lexical.dfa.rows) + first.states[rests]) * (
+        keys = (nodes.astype(np.int64) * len(self._lexical.dfa.rows) + first.states) * (
             len(self._lexical.kinds) + 1
         ) + (kinds + 1)
-        keys = keys * len(suffixes) + extra
-        _, indices, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        columns = (column[indices].tolist() for column in (nodes, first.states[rests], kinds, extra))
+        keys = keys * len(self._suffixes) + extra
+        indices, inverse = distinct(keys)
+        columns = (column[indices].tolist() for column in (nodes, first.states, kinds, extra))
         groups = [
             self.groups.add(node, self.groups.ends.number(self._inside(lexer, state, kind, since)))
             for node, state, kind, since in zip(*columns, strict=True)
@@ -300,7 +304,7 @@ class _SuffixReader:
 
     def _inside(self, lexer: LexerState, state: int, kind: int, since: int) -> LexerState:
         """The state within a lexeme started in *lexer*; *since* numbers the bytes since its last end."""
-        text = self._suffixes.texts[since]
+        text = self._suffixes.text(since)
         lexical, _, modes, indents, _, _, margin, run, word, counted = lexer
         if margin is not None and kind == self._lexical.space:
             return lexer._replace(state=state, accepted=kind, margin=margin.after(text))
@@ -312,16 +316,15 @@ class _SuffixReader:
         """Queue those with more than one lexeme, to be read after the first."""
         if not len(items):
             return
-        kinds = first.kinds[rests]
-        order = np.argsort(kinds, kind="stable")
-        kinds, items, rests, nodes = kinds[order], items[order], rests[order], nodes[order]
-        suffixes, ends = self._suffixes, first.ends[rests]
-        left = suffixes.after[suffixes.start[rests] + ends]
+        order = np.argsort(first.kinds, kind="stable")
+        kinds, left = first.kinds[order], first.left[order]
+        items, rests, nodes, lengths = items[order], rests[order], nodes[order], self._suffixes.lengths
         edges = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), len(kinds)]
         for begin, end in pairwise(edges):
             chosen, kind = slice(begin, end), int(kinds[begin])
             if kind == self._lexical.space and lexer.margin is not None:
-                self._indent(lexer, items[chosen], rests[chosen], left[chosen], nodes[chosen], ends[chosen])
+                ends = lengths[rests[chosen]] - lengths[left[chosen]]
+                self._indent(lexer, items[chosen], rests[chosen], left[chosen], nodes[chosen], ends)
                 continue
             following = after_lexeme(lexer, kind)
             if following is not None:
@@ -394,14 +397,14 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
     singly = first.checked
     for byte in lexer.modes.forbidden | lexer.modes.forbidden_thrice:
         singly = singly | suffixes.holding(byte)[suffixes.number_of]
-    left = suffixes.after[suffixes.start[suffixes.number_of] + first.ends]
+    lengths, left = suffixes.lengths, first.left
     inside = np.flatnonzero(~singly & (first.states != 0))
     states, kinds, since = first.states[inside], first.kinds[inside], left[inside]
     if lexer.accepted in (-1, bad):
         since[kinds < 0] = 0
     since[kinds == bad] = 0
     keys = (states.astype(np.int64) * (len(lexer.lexical.kinds) + 1) + (kinds + 1)) * len(suffixes) + since
-    _, indices, end_of = np.unique(keys, return_index=True, return_inverse=True)
+    indices, end_of = distinct(keys)
     ends = zip(states[indices].tolist(), kinds[indices].tolist(), since[indices].tolist(), strict=True)
     effects = np.zeros(len(vocabulary.texts), np.int32)
     effects[inside] = 1 + end_of
@@ -409,8 +412,9 @@ def split_texts(vocabulary: Vocabulary, lexer: LexerState, first: FirstLexemes) 
     following, ended = 1 + len(indices), []
     for kind in sorted(set(first.kinds[outside].tolist())):
         texts = np.flatnonzero(outside & (first.kinds == kind))
-        effects[texts] = following + first.ends[texts]
-        count = 1 + int(first.ends[texts].max())
+        lengths_of_lexemes = lengths[suffixes.number_of[texts]] - lengths[left[texts]]
+        effects[texts] = following + lengths_of_lexemes
+        count = 1 + int(lengths_of_lexemes.max())
         ended.append((kind, following, count))
         following += count
     return Split(Runs.of(effects.astype(smallest(following))), tuple(ends), tuple(ended))
@@ -506,7 +510,7 @@ class _Grouping:
             if kind < 0:
                 self._fall_back(texts)
             elif (following := after_lexeme(lexer, kind)) is not None:
-                left = suffixes.after[suffixes.start[suffixes.number_of[texts]] + (effects[texts] - first)]
+                left = suffixes.without(suffixes.number_of[texts], effects[texts] - first)
                 self._add_suffixes(tuple(following[1]), following[0], texts, left)
         return self._result(None if singly else within)
 

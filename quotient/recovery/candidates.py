@@ -22,7 +22,7 @@ from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
 from fimlsp.quotient.recovery.statements import Statements
 
-_MOST_LINES = 400
+_MOST_LINES, _MOST_PLACES = 400, 8
 T = TypeVar("T")
 
 
@@ -100,13 +100,23 @@ def string_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate
 
 
 def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
-    """Repairs of the rest of the line after the text before the cursor and any lexeme."""
-    tables, (before, _) = left.assumed.tables, _own_kinds(left, right)
-    chart = _line_start(left) if tables.offside else None
+    """Repairs of the rest of the line after the text before the cursor and an operand, or any lexeme."""
+    assumed, (before, _) = left.assumed, _own_kinds(left, right)
+    tables, chart = assumed.tables, _line_start(left) if assumed.tables.offside else None
+    chart = chart and tables.forward.read(chart, tables.terminals(before))
     if chart is not None:
-        chart = tables.forward.read(chart, tables.terminals(before))
-        after = chart and left.assumed.after_any(chart, closes=not left.depth)
-        yield from right.rest_after(after, inside=left.depth > 0) if after is not None else ()
+        with_operand = tables.forward.read(chart, (assumed.operand,)) if before else None
+        for after in (with_operand, assumed.after_any(chart, closes=not left.depth)):
+            yield from right.rest_after(after, inside=left.depth > 0) if after is not None else ()
+
+
+def reopened(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The opening bracket that one after the cursor lacks, at places of the line before it, nearest first."""
+    opener, own = right.lacking_opener, right.own_line()
+    places = [lexeme.start for lexeme in own.read if lexeme.end <= right.text.cursor]
+    for place in places[: -_MOST_PLACES - 1 : -1] if opener else ():
+        start = place + left.text.cursor - right.text.cursor
+        yield _changed(left.changed(((start, start, opener),)), (), right)
 
 
 def with_any_header(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:

@@ -23,6 +23,7 @@ from fimlsp.quotient.recovery.candidates import (
     candidates,
     finishing,
     in_block,
+    reopened,
     string_ended,
     with_any_header,
     with_first_word,
@@ -62,6 +63,12 @@ def _connected(found: Iterable[Candidate], options: ConnectOptions) -> Iterator[
             yield Choice(state, text)
 
 
+def _assumes_at(cursor_end: int, choice: Choice) -> bool:
+    """True if *choice* assumes text at the cursor, and repairs the text after it as well."""
+    places = [repair.start for repair in choice.text.repairs if repair.start >= cursor_end]
+    return len(places) > 1 and cursor_end in places
+
+
 def _balances(choice: Choice) -> bool:
     """True if the cheapest middle in *choice* opens a bracket of its line, or closes one, and no more."""
     text = choice.text
@@ -77,18 +84,23 @@ class RepairChoice:
         self.line_start = line_start
         self._known_fits: dict[int, bool] = {}
 
-    def choose_finishing(self, options: ConnectOptions, *, of_rest: bool = False) -> Choice | None:
+    def choose_finishing(
+        self, cursor_end: int, options: ConnectOptions, *, of_rest: bool = False
+    ) -> Choice | None:
         """As `choose`: the first changed text in which the cheapest middle only finishes the line.
 
-        One where it has a lexeme at most comes first. With *of_rest* the rest of the line is changed.
+        One where it has a lexeme at most comes first. If the line has other repairs, one comes first that
+        assumes nothing at the cursor, as the middle writes that. The cursor ends at *cursor_end* in the
+        original text.
+        With *of_rest* the rest of the line is changed.
         """
         for found in finishing(in_block(self.left), self.right, of_rest=of_rest):
-            best: tuple[int, Choice] | None = None
+            best: tuple[tuple[bool, int], Choice] | None = None
             for choice in self._finishing(found, options):
-                count = self._count_lexemes(choice)
+                count = _assumes_at(cursor_end, choice), self._count_lexemes(choice)
                 if best is None or count < best[0]:
                     best = count, choice
-                if count <= 1:
+                if count <= (False, 1):
                     break
             if best is not None:
                 return best[1]
@@ -99,6 +111,14 @@ class RepairChoice:
         for choice in _connected(found, options):
             if self.finishes(choice) or _balances(choice):
                 yield choice
+
+    def choose_reopened(self, nearest: Choice, options: ConnectOptions) -> Iterator[Choice]:
+        """As `choose_finishing`: a closing bracket of the rest was opened before the cursor.
+
+        None if a middle that opens that bracket is *nearest*, or only finishes the line.
+        """
+        if not (_balances(nearest) or self.finishes(nearest)):
+            yield from islice(self._finishing(reopened(in_block(self.left), self.right), options), 1)
 
     def _count_lexemes(self, choice: Choice) -> int:
         """The number of lexemes in the cheapest middle."""

@@ -220,7 +220,7 @@ class Recovery:
         if nearest is not None and is_sure and (not has_rest or self._choice.finishes(nearest)):
             others = self._choice.choose_others(options)
             return _readings(nearest, others)
-        finishing = self._choice.choose_finishing(options, of_rest=is_sure)
+        finishing = self._choice.choose_finishing(end, options, of_rest=is_sure)
         is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
         if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
             return _NOT_REPAIRED
@@ -229,6 +229,8 @@ class Recovery:
         choices = [] if finishing is None else [finishing]
         choices += self._choice.choose_bracketed(options) if has_rest else ()
         choices += self._choice.choose_others(options)
+        if not choices and nearest is not None and not is_sure:
+            choices += self._choice.choose_reopened(nearest, options)
         if not choices:
             return _readings(nearest, ())
         found = _readings(choices[0], choices[1:], stands_as_well=connects and is_at_cursor)

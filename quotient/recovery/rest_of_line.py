@@ -236,6 +236,15 @@ class RestOfLine(SharedBrackets):
         """The start of the line with the cursor."""
         return self.text.document.transitions.lines.start_of_stretch(self.text.data, self.text.cursor)
 
+    @property
+    def lacking_opener(self) -> bytes:
+        """The opening bracket that the first surplus closer after the cursor lacks; empty if none is."""
+        tables, surplus = self.assumed.tables, next(self._surplus_closers(self.own_line()), None)
+        if surplus is None:
+            return b""
+        kind = tables.opening_of[tables.lexical.kinds[surplus.kind]]
+        return self.assumed.layout.text_of((tables.lexical.kinds.index(kind),))
+
     def brackets_of_middle(self) -> Iterator[tuple[int, ...]]:
         """The kinds of a bracket that a middle may close before the rest, and of those that it may open."""
         own, layout = next(self._own_lines()), self.assumed.layout

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
 
 
-_LONGEST_WORD = 12
+_LOOKED_BACK = 220
 
 
 class CheckedState:
@@ -91,7 +91,7 @@ class CheckedState:
                 fine, state = True, finer
         longer = self.sides.check.halves.get(text[-1:])
         is_half = longer is not None and (state.feed(b" ") is None or not _goes_on(state, longer))
-        is_spelt = self.spells or any(word in text for word in self.sides.check.spelt_within)
+        is_spelt = self.spells or self.sides.check.is_within(state.lexer)
         if in_lexeme and not is_half and not becomes_finer and not is_spelt:
             return CheckedState(self.sides, state, text, self._line, fine=fine)
         statement = self._statement_with(text)
@@ -135,9 +135,9 @@ class CheckedState:
         if not state.must_become_place_word:
             if not fresh:
                 return False
-            size = fresh + _LONGEST_WORD
+            size = fresh + _LOOKED_BACK
             tail = (text if len(text) >= size else self.sides.statement + text)[-size:]
-            if not state.connection.tables.language.needs_finer_after(tail):
+            if not state.connection.tables.language.needs_finer_after(tail, len(tail) - fresh):
                 return False
         return not (self.sides.lenient and self.sides.finer_start(text) is None)
 
@@ -208,7 +208,25 @@ class CheckedState:
 
     def _admits(self, text: bytes) -> bool:
         """True if the check admits *text*, which the grammar allows."""
-        return self._verdict(text) is not Verdict.WRONG and self.feed(text) is not None
+        verdict = self._verdict(text)
+        if verdict is Verdict.WRONG:
+            return False
+        return self._is_certainly_fine(text, verdict) or self.feed(text) is not None
+
+    def _is_certainly_fine(self, data: bytes, verdict: Verdict) -> bool:
+        """True if `feed` would not refuse *data* after this *verdict*, whatever its lexemes. Quick."""
+        state, check, text = self.state, self.sides.check, self.text + data
+        if not isinstance(state, GrammarState) or state.connection.tables.grammar.place_words:
+            return False  # the need of the finer language depends on the lexemes
+        statement = self._statement_with(text)
+        if not self.fine and state.connection.tables.language.needs_finer_after(statement):
+            return False
+        if verdict is Verdict.FINE and not self.sides.stays:
+            return True
+        if text[-1:] in check.halves or self.sides.suspects(statement, len(data)):
+            return False
+        spells = self.spells or any(word in statement for word in check.spelt_after)
+        return not spells or len(statement.lstrip()) > len(data)
 
     def _is_checked_within_symbols(self, state: ParserState) -> bool:
         """True if more than the grammar decides about *state*, which follows this one without a symbol."""
@@ -530,10 +548,10 @@ class FaultRepairs:
         for lines_before in dict.fromkeys(below):
             yield from self._with_line(lines_before)
         shortest = self.state.shortest_completion
-        repaired_once = list(islice(self._repaired_inside(shortest, faults), FIRST_TRIES))
+        repaired_once = list(self._repaired_inside(shortest, faults))
         yield from repaired_once
         for text in repaired_once:
-            yield from islice(self._repaired_inside(text, self._faults_of(text)), FIRST_TRIES)
+            yield from self._repaired_inside(text, self._faults_of(text))
         yield from with_lines
         uncommon = self._faults_of(next(completions_of(self.state, uncommon=True), b""))
         for line in dict.fromkeys(fault.repaired_by for fault in (*faults, *uncommon)):
@@ -574,10 +592,13 @@ class FaultRepairs:
             for text in islice(completions_of(self.state, uncommon=uncommon), _REPAIRED_TRIES)
             for head in (text.split(b"\n")[0], text, text[:-1])  # its end may need the rest of this line
         ]
-        if closers := self.state.closers:
-            heads = [head + closers for head in heads]
-        for head in dict.fromkeys((*heads, b"")):
+        for head in dict.fromkeys(map(self._closed, (*heads, b""))):
             yield from (head + b"\n" + margin for margin in margins)
+
+    def _closed(self, text: bytes) -> bytes:
+        """*text* with the closers of the brackets and strings that are open after it."""
+        reached = self.state.feed(text)
+        return text + reached.closers if isinstance(reached, GrammarState) else text
 
     def _continued(self, text: bytes) -> Iterator[bytes]:
         """A few completions that start with *text*."""
@@ -586,12 +607,20 @@ class FaultRepairs:
             yield from (text + rest for rest in islice(completions_of(reached), FIRST_TRIES))
 
     def _repaired_inside(self, text: bytes, faults: Sequence[Fault]) -> Iterator[bytes]:
-        """The completion *text* with the change that one of its *faults* proposes."""
+        """The completion *text* with a few changes of each kind that its *faults* propose."""
+        yield from islice(self._gone_on(text, faults), FIRST_TRIES)
+        yield from islice(self._reworded(text, faults), FIRST_TRIES)
+
+    def _gone_on(self, text: bytes, faults: Sequence[Fault]) -> Iterator[bytes]:
+        """Completions that go on in the midst of *text*, each as one of the *faults* proposes."""
         written = len(self.left)
         for fault in faults:
             latest = max((fault.repaired_until or fault.spans[-1][1]) - written, 0)
             for end in range(min(latest, len(text)), -1, -1) if fault.goes_on else ():
                 yield from self._continued(text[:end] + fault.goes_on)
+
+    def _reworded(self, text: bytes, faults: Sequence[Fault]) -> Iterator[bytes]:
+        """The completion *text*, or another one, with one of the words that the *faults* propose."""
         for word, other in dict.fromkeys(fault.rather for fault in faults if fault.rather is not None):
             for completion in (text, *islice(completions_of(self.state), FIRST_TRIES)):
                 for offset in _offsets_of(word, completion):

@@ -194,10 +194,13 @@ def _candidates(state: Incomplete, skipping: int, *, uncommon: bool = False) -> 
 
 
 def _beginnings(state: Incomplete) -> Iterator[bytes]:
-    """Texts for the cheapest sentences, without the way into the right context."""
+    """Texts for the cheapest sentences, without the way into the right context.
+
+    A sentence that the lexer cannot read ends before the symbol that cannot follow there.
+    """
     for source, symbols, right_entries in sentences(state, 0):
         for opened in dict.fromkeys(entry.opened for entry in right_entries):
-            for writer in _written(state, source, symbols, opened):
+            for writer, _ in _attempts(state, source, symbols, opened):
                 yield writer.text
 
 
@@ -225,13 +228,29 @@ def _written(
     uncommon: bool = False,
 ) -> Iterator[Unlexer]:
     """Those `Unlexer` that have written *symbols* after *source*, the brief one first; none if none can."""
+    attempts = _attempts(state, source, symbols, opened, uncommon=uncommon)
+    return (writer for writer, is_whole in attempts if is_whole)
+
+
+def _attempts(
+    state: Incomplete,
+    source: Source,
+    symbols: Sequence[int],
+    opened: tuple[str, ...] = (),
+    *,
+    uncommon: bool = False,
+) -> Iterator[tuple[Unlexer, bool]]:
+    """The attempts of `_written`: each `Unlexer`, and True if it has written all symbols."""
     tables = state.connection.tables
     for brief in (False,) if tables.shortest_words.anywhere is tables.shortest_words else (True, False):
         for step in STEPS:
             unit = state.connection.unit_of_blocks
             writer = Unlexer(tables, state.lexer, step, unit, uncommon=uncommon, brief=brief)
-            if writer.put(source.prefix) and writer.write(symbols, state.connection.grammar.indents, opened):
-                yield writer
+            is_whole = writer.put(source.prefix) and writer.write(
+                symbols, state.connection.grammar.indents, opened
+            )
+            yield writer, is_whole
+            if is_whole:
                 break
 
 

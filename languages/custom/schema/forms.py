@@ -25,7 +25,7 @@ PLAIN = frozenset(
     (
         *("type", "enum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
         *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "required", "items", "prefixItems"),
-        *("properties", "patternProperties", "additionalProperties"),
+        *("properties", "patternProperties", "additionalProperties", "uniqueItems"),
     )
 )
 """Keywords whose conditions stay as they are written."""
@@ -41,14 +41,13 @@ LOGICAL = frozenset(
 
 _OTHERS = frozenset(
     (
-        *("maxContains", "uniqueItems", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef"),
+        *("maxContains", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef"),
         *("$recursiveRef", "extends", "disallow", "divisibleBy"),
     )
 )
 """Keywords that restrict and are not supported; those of the last line are of earlier drafts."""
 
 _CONDITIONS = PLAIN | LOGICAL | _OTHERS
-_WITHOUT_EFFECT = (("uniqueItems", False), ("minContains", 1))
 BASES = ("$id", "id")
 """Keywords that change the meaning of references within their schema."""
 
@@ -84,7 +83,7 @@ def check(node: Mapping[str, Node], path: str) -> None:
             right, form = _FORMS.get(name, (lambda _: True, ""))
             if not right(value):
                 raise refused(path, f"has a {name} that is not {form}", "Change it.")
-        elif name in _OTHERS and (name, value) not in _WITHOUT_EFFECT:
+        elif name in _OTHERS:
             raise refused(path, f"has {name}, which is not supported", "Leave it out.")
         elif name in BASES and '"$ref"' in json.dumps(node):
             fault = f"has {name}, which changes the references in it"
@@ -156,8 +155,36 @@ _FORMS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         "a number above 0",
     ),
     "required": (_are_texts, "a list of texts"),
+    "uniqueItems": (lambda value: isinstance(value, bool), "true or false"),
     "dependentRequired": (_is_object_of_texts, "an object of lists of texts"),
     "dependencies": (_are_dependencies, "an object of schemas or lists of texts"),
     "type": (_is_type, f"one of {', '.join(TYPES)}, or a list of them"),
     "enum": (lambda value: isinstance(value, list), "a list"),
 }
+
+
+_ORDERED = ("properties", "dependentSchemas", "dependencies")
+_OF_NODES = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = (*_OF_SCHEMAS, "$defs", "definitions", "dependencies")
+
+
+def canonical(node: Node) -> Node:
+    """*node* with keywords, types and values of `enum` in one order.
+
+    Properties keep theirs, as they have it in texts. So do lists of schemas, into which references lead.
+    """
+    if not isinstance(node, dict):
+        return node
+    return {name: _canonical(name, node[name]) for name in sorted(node)}
+
+
+def _canonical(name: str, value: Node) -> Node:
+    """*value* of the keyword *name* in one order."""
+    if name in _NAMED and isinstance(value, dict):
+        names = value if name in _ORDERED else sorted(value)
+        return {one: canonical(value[one]) for one in names}
+    if name in _OF_NODES and isinstance(value, list):
+        return [*map(canonical, value)]
+    if name in ("type", "enum") and isinstance(value, list):
+        return sorted(value, key=json.dumps)
+    return canonical(value) if name in _SCHEMAS else value

@@ -11,6 +11,7 @@ Conditions have the keywords of `PLAIN`, and these for those that are written as
 | `some` | pairs of names and a node: some property that has none of these names is an instance |
 | `alternatives` | lists of nodes, of each of which some node holds |
 | `oneOf` | lists of nodes, of each of which exactly one holds |
+| `order` | names of properties, in the order in which an object has them; no condition |
 | `dependencies` | true: some alternatives are of a keyword that this draft ignores, so there is no opposite |
 
 Names of a schema that look like these are remarks of it, and never get here.
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from math import floor
 from typing import Any
 
 from fimlsp.languages.custom.schema.forms import TYPES, Node, refused
@@ -30,6 +32,7 @@ Conditions = dict[str, Any]
 Together = Callable[[Iterable[Node], str], Node]
 """A node whose instances are those of all the given ones, as the one at a path."""
 
+_FEW = 100
 ALL_TYPES = frozenset(TYPES) - {"integer"}
 _OF_CLASS: dict[type, str] = {
     str: "string",
@@ -51,9 +54,9 @@ KEYWORDS_OF: Mapping[str, tuple[str, ...]] = {
     "number": (
         *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "notMultipleOf"),
     ),
-    "array": ("minItems", "maxItems", "items", "prefixItems", "contains"),
+    "array": ("minItems", "maxItems", "uniqueItems", "items", "prefixItems", "contains"),
     "object": (
-        *("minProperties", "maxProperties", "required", "propertyNames", "some"),
+        *("minProperties", "maxProperties", "required", "propertyNames", "some", "order"),
         *("properties", "patternProperties", "additionalProperties"),
     ),
 }
@@ -89,6 +92,18 @@ def is_of(value: Node, types: frozenset[str]) -> bool:
     """True if *value* is of one of *types*."""
     name = type_of(value)
     return name in types or (name == "number" and "integer" in types and value == int(value))
+
+
+def few_values(conditions: Conditions) -> list[Node] | None:
+    """The instances of *conditions* if all are true, false, null or few whole numbers, possibly more."""
+    types = types_of(conditions)
+    if types <= {"boolean", "null"}:
+        return [value for value in (True, False, None) if type_of(value) in types]
+    low = [conditions[name] for name in ("minimum", "exclusiveMinimum") if name in conditions]
+    high = [conditions[name] for name in ("maximum", "exclusiveMaximum") if name in conditions]
+    if types != {"integer"} or not low or not high or max(low) + _FEW < min(high):
+        return None
+    return [*range(floor(max(low)), floor(min(high)) + 1)]
 
 
 def common_values(one: list[Node], other: list[Node]) -> list[Node]:
@@ -135,7 +150,8 @@ _JOINED: Mapping[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("maxItems", "maxLength", "maxProperties", "maximum", "exclusiveMaximum"), min),
     **dict.fromkeys(("pattern", "format", "multipleOf", "notPattern", "notMultipleOf"), _all_values),
     **dict.fromkeys(("propertyNames", "contains", "some", "alternatives", "oneOf"), _all_nodes),
-    "required": _all_values,
+    "uniqueItems": lambda one, other: one or other,
+    **dict.fromkeys(("required", "order"), _all_values),
     "type": _common_types,
     "enum": common_values,
     "different": _all_values,
@@ -289,6 +305,7 @@ def structure(value: Node) -> Conditions:
         "type": ["object"],
         "properties": properties,
         "required": [*value],
+        "order": [*value],
         "additionalProperties": False,
     }
 
@@ -336,7 +353,7 @@ def _of_exclusive(
             yield from ({"allOf": [other, one]} for other in nodes[:place])
 
 
-_NEVER_OPPOSED = frozenset(("patternProperties", "format", "propertyNames", "dependencies"))
+_NEVER_OPPOSED = frozenset(("patternProperties", "format", "propertyNames", "dependencies", "uniqueItems"))
 _OPPOSITES: Mapping[str, _Opposite] = {
     "type": _of_types,
     "enum": _of_values,
@@ -371,7 +388,7 @@ _OPPOSITES: Mapping[str, _Opposite] = {
     "contains": lambda of, _conditions, opposite_of: (
         {"prefixItems": [True] * place, "items": opposite_of(node)} for place, node in of
     ),
-    "patternProperties": lambda _of, _conditions, _opposite: [],
+    **dict.fromkeys(("patternProperties", "uniqueItems", "order"), lambda _of, _conditions, _opposite: []),
     "alternatives": _of_alternatives,
     "oneOf": _of_exclusive,
 }

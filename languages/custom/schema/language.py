@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from fimlsp.languages.custom.rules import NoSentenceError, TooManyProductionsError, to_grammar
+from fimlsp.languages.custom.schema.forms import canonical
 from fimlsp.languages.custom.schema.rules import SchemaRules
 from fimlsp.languages.custom.schema.texts import LINE_END, SPACE
 from fimlsp.lexing.automata.dfa import Dfa
@@ -71,7 +72,7 @@ def json_schema(schema: Mapping[str, Any] | bool, *, compact: bool = False) -> J
             names the path in the schema, and a remedy.
     """
     try:
-        source = json.dumps(schema, allow_nan=False)
+        source = json.dumps(canonical(schema), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise GrammarError(f"Cannot use the schema: it is no JSON ({error}). Change it.") from error
     _compiled(source, compact)

@@ -17,6 +17,7 @@ from fimlsp.languages.custom.schema.joining import (
     Conditions,
     common_values,
     escaped,
+    few_values,
     joined,
     opposite,
     simplified,
@@ -24,6 +25,7 @@ from fimlsp.languages.custom.schema.joining import (
     types_of,
 )
 
+DEPENDENCIES = ("dependentRequired", "dependentSchemas", "dependencies")
 MOST_NODES = 20_000
 _DEEPEST = 200
 
@@ -123,6 +125,8 @@ class Nodes:
     def _own(self, node: Conditions, path: str) -> Conditions:
         """The conditions of *node* itself, without references and `not`."""
         own: Conditions = {name: of for name, of in node.items() if name in PLAIN}
+        if not own.get("uniqueItems", True):
+            del own["uniqueItems"]
         for name in ("pattern", "multipleOf", "propertyNames", "oneOf"):
             if name in node:
                 own[name] = [node[name]]
@@ -136,10 +140,28 @@ class Nodes:
             own["contains"] = [(0, node["contains"])]
         if "dependencies" in node:
             own["dependencies"] = True
+        if order := [*dict.fromkeys(self._named_in(node))]:
+            own["order"] = order
         alternatives = [*([node["anyOf"]] if "anyOf" in node else []), *self._implied(node, path)]
         if alternatives:
             own["alternatives"] = alternatives
         return own
+
+    def _named_in(self, node: Node) -> Iterator[str]:
+        """The properties that *node* names itself, in their order in an object; possibly some twice.
+
+        Those that others depend on, and those of a condition, have a place even where they are not listed.
+        """
+        if isinstance(node, dict):
+            check(node, self.path(node))
+            yield from node.get("properties", ())
+            for keyword in DEPENDENCIES:
+                for name, of in node.get(keyword, {}).items():
+                    yield name
+                    yield from of if isinstance(of, list) else self._named_in(of)
+            for keyword in ("if", "then", "else"):
+                yield from self._named_in(node.get(keyword))
+            yield from node.get("required", ())
 
     def _implied(self, node: Conditions, path: str) -> Iterator[list[Node]]:
         """Lists of nodes of which one holds, for `if` and for what a property requires."""
@@ -149,7 +171,7 @@ class Nodes:
                 yield [self.opposite(condition), node["then"]]
             if "else" in node:
                 yield [condition, node["else"]]
-        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+        for keyword in DEPENDENCIES:
             for name, of in node.get(keyword, {}).items():
                 absent = self.kept({"properties": {name: False}}, path)
                 yield [absent, self.kept({"required": of}, path) if isinstance(of, list) else of]
@@ -250,8 +272,8 @@ class Nodes:
             return None
         found: list[tuple[list[Conditions], list[Node]]] = []
         for nodes in lists:
-            joint = [self.joined(self.conditions(node), rest, path) for node in nodes]
-            if rest not in joint:
+            joint = [self.joined(rest, self.conditions(node), path) for node in nodes]
+            if not any(_are_equal(rest, one) for one in joint):
                 found.append(([one for one in joint if isinstance(one, dict)], nodes))
         if not found:
             return [self.kept(rest, path)]
@@ -284,6 +306,19 @@ class Nodes:
                     own &= frozenset().union(*(_own_types(self.conditions(one)) for one in nodes))
             self._types[key] = own
         return self._types[key]
+
+    def values(self, node: Node) -> list[Node] | None:
+        """Values among which all instances of *node* are; None if it lists none."""
+        conditions = self.conditions(node)
+        if isinstance(conditions, bool):
+            return None if conditions else []
+        if "enum" in conditions:
+            return [*conditions["enum"]]
+        for nodes in (*conditions.get("alternatives", ()), *conditions.get("oneOf", ())):
+            listed = [self.values(one) for one in nodes]
+            if None not in listed:
+                return [value for values in listed for value in values or ()]
+        return few_values(conditions)
 
     def are_apart(self, one: Node, other: Node) -> bool:
         """True if no value is an instance of both *one* and *other*, as far as is easy to see."""
@@ -318,6 +353,16 @@ class Nodes:
             if differ:
                 return True
         return False
+
+
+def _are_equal(one: Conditions, other: Conditions | bool) -> bool:
+    """True if both have the same conditions; the order of properties is none."""
+    names = one.keys() - {"order"}
+    return (
+        isinstance(other, dict)
+        and names == other.keys() - {"order"}
+        and all(one[name] == other[name] for name in names)
+    )
 
 
 def _own_types(conditions: Conditions | bool) -> frozenset[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from fimlsp.languages.custom.rules import Rules, Side
+from fimlsp.languages.custom.schema.arrays import MOST_ITEMS, Arrays
 from fimlsp.languages.custom.schema.bounds import MOST_DIGITS, MOST_REMAINDERS, Bound, is_countable, is_short
 from fimlsp.languages.custom.schema.formats import fault_of
 from fimlsp.languages.custom.schema.forms import Node, refused
@@ -18,11 +19,7 @@ from fimlsp.languages.custom.schema.joining import Conditions, structure, types_
 from fimlsp.languages.custom.schema.nodes import Nodes
 from fimlsp.languages.custom.schema.texts import ANY, MOST_LENGTH, USUAL, Condition, SchemaTexts
 
-MOST_ITEMS = 1_000
-"""Values that `minItems` and `maxItems` may count. Longer arrays are no texts of a number of values."""
-
 _MOST_COUNTED = 50_000
-_MOST_SOUGHT = 3
 _NEVER: list[Side] = []
 _COMMA = (",",)
 Other = tuple[str, Node]
@@ -35,25 +32,27 @@ class SchemaRules:
     def __init__(self, root: Node, check: Callable[[int], None]) -> None:
         self.texts = SchemaTexts(check)
         self._nodes = Nodes(root, check)
+        self._arrays = Arrays(self._nodes, self)
         self.rules: Rules = {}
         self._symbols: dict[int, str] = {}
         self._waiting: list[tuple[str, Node]] = []
-        self.start = self._symbol(self._nodes.root)
+        self.start = self.of(self._nodes.root)
         while self._waiting:
             symbol, node = self._waiting.pop()
             check(0)
             self.rules[symbol] = self._sides(symbol, node)
 
-    def _symbol(self, node: Node) -> str:
+    def of(self, node: Node) -> str:
         """The nonterminal of the values that are instances of *node*."""
         if isinstance(node, bool):
-            return self._any() if node else self._rule("none", _NEVER)
+            return self._any() if node else self.rule("none", _NEVER)
         if id(node) not in self._symbols:
             symbol = self._symbols[id(node)] = f"value{len(self._symbols)}"
             self._waiting.append((symbol, node))
         return self._symbols[id(node)]
 
-    def _rule(self, symbol: str, sides: Iterable[Side]) -> str:
+    def rule(self, symbol: str, sides: Iterable[Side]) -> str:
+        """The nonterminal *symbol*, which from now on has these *sides*."""
         self.rules[symbol] = [*sides]
         return symbol
 
@@ -67,14 +66,14 @@ class SchemaRules:
     def _sides(self, symbol: str, node: Node) -> list[Side]:
         plain = self._nodes.plain_target(node)
         if plain is not None:
-            return [(self._symbol(plain),)]
+            return [(self.of(plain),)]
         conditions = self._nodes.conditions(node)
         if isinstance(conditions, bool):
-            return [(self._symbol(conditions),)]
+            return [(self.of(conditions),)]
         path = self._nodes.path(node)
         ways = self._nodes.ways(conditions, path)
         if ways is not None:
-            return [(self._symbol(one),) for one in ways]
+            return [(self.of(one),) for one in ways]
         if "enum" in conditions:
             return self._listed(symbol, conditions, path)
         return [
@@ -98,7 +97,7 @@ class SchemaRules:
             else:
                 node = self._nodes.joined(structure(value), rest, path)
                 kept = self._nodes.kept(node, path) if isinstance(node, dict) else node
-                sides.append((self._symbol(kept),))
+                sides.append((self.of(kept),))
         return sides
 
     def _value(self, symbol: str, value: Node, path: str) -> Side:
@@ -109,7 +108,7 @@ class SchemaRules:
             return (self._texts(path, ("literal", value)),)
         if isinstance(value, int | float):
             sides = [(self._texts(path, ("written", one)),) for one in _spellings(value)]
-            return (self._rule(f"{symbol}.number", sides),)
+            return (self.rule(f"{symbol}.number", sides),)
         if isinstance(value, list):
             parts: list[Side] = [
                 self._value(f"{symbol}.{number}", one, path) for number, one in enumerate(value)
@@ -122,7 +121,7 @@ class SchemaRules:
             ]
             brackets = "{}"
         inside = tuple(symbol for part in parts for symbol in (",", *part))[1:]
-        return (self._rule(f"{symbol}.whole", [(brackets[0], *inside, brackets[1])]),)
+        return (self.rule(f"{symbol}.whole", [(brackets[0], *inside, brackets[1])]),)
 
     def _texts(self, path: str, *conditions: Condition, but: Iterable[Condition] = ()) -> str:
         return self.texts.symbol(frozenset(conditions), path, but=frozenset(but))
@@ -190,7 +189,7 @@ class SchemaRules:
         There is a rule for each property and each number of properties before it, as far as numbers matter.
         """
         if "some" in conditions:
-            return [(self._symbol(node),) for node in self._with_some(conditions, path)]
+            return [(self.of(node),) for node in self._with_some(conditions, path)]
         keys, named, others = self._members(conditions, path)
         least, most = self._counts(conditions, named, others, path)
         top = max(least, 1) if most is None else most
@@ -198,15 +197,15 @@ class SchemaRules:
         for count in range(min(len(named), top) + 1):
             sides = self._others(f"{symbol}.others", others, conditions, count, most)
             is_enough = count >= least and "last" not in conditions
-            self._rule(f"{symbol}.member.{len(named)}.{count}", [*([()] if is_enough else []), *sides])
+            self.rule(f"{symbol}.member.{len(named)}.{count}", [*([()] if is_enough else []), *sides])
         for place, (name, node) in enumerate(named.items()):
-            own = (keys[name], ":", self._symbol(node))
+            own = (keys[name], ":", self.of(node))
             for count in range(min(place, top) + 1):
                 more = (*_COMMA[:count], *own, f"{symbol}.member.{place + 1}.{min(count + 1, top)}")
                 without = (f"{symbol}.member.{place + 1}.{count}",)
                 is_full = most is not None and count >= most
                 sides = [*([] if is_full else [more]), *([] if name in required else [without])]
-                self._rule(f"{symbol}.member.{place}.{count}", sides)
+                self.rule(f"{symbol}.member.{place}.{count}", sides)
         return [("{", f"{symbol}.member.0.0", "}")]
 
     def _counts(
@@ -233,17 +232,17 @@ class SchemaRules:
         room = None if most is None else most - count
         if not others or room == 0 or count + 1 < conditions.get("minProperties", 0):
             return []
-        other = self._rule(symbol, [(key, ":", self._symbol(node)) for key, node in others])
+        other = self.rule(symbol, [(key, ":", self.of(node)) for key, node in others])
         last = other
         if "last" in conditions:
             nodes = ((key, self._nodes.together((node, conditions["last"]), "#")) for key, node in others)
-            last = self._rule(f"{symbol}.last", [(key, ":", self._symbol(node)) for key, node in nodes])
+            last = self.rule(f"{symbol}.last", [(key, ":", self.of(node)) for key, node in nodes])
         if room is None:
-            before = self._rule(f"{symbol}.before", [(), (f"{symbol}.before", other, ",")])
+            before = self.rule(f"{symbol}.before", [(), (f"{symbol}.before", other, ",")])
             return [(*_COMMA[:count], before, last)]
         for number in range(1, room + 1):
             more = [(other, ",", f"{symbol}.{number - 1}")] if number > 1 else []
-            self._rule(f"{symbol}.{number}", [(last,), *more])
+            self.rule(f"{symbol}.{number}", [(last,), *more])
         return [(*_COMMA[:count], f"{symbol}.{room}")]
 
     def _with_some(self, conditions: Conditions, path: str) -> Iterator[Node]:
@@ -258,7 +257,8 @@ class SchemaRules:
         if "patternProperties" in rest:
             fault = "joins patternProperties with the opposite of additionalProperties"
             raise refused(path, fault, "Use anyOf in place of oneOf and not.")
-        named = (*(one for given, _ in conditions["some"] for one in given), *rest.get("required", ()))
+        named = [one for given, _ in conditions["some"] for one in given]
+        named += [*rest.get("order", ()), *rest.get("required", ())]
         properties = {**rest.get("properties", {}), **dict.fromkeys(named, additional)}
         rest["properties"] = properties | rest.get("properties", {})
         for name in (one for one in properties if one not in names):
@@ -281,7 +281,8 @@ class SchemaRules:
         rest: Node = conditions.get("additionalProperties", True)
         listed, found, but = self._names(conditions, path)
         required = conditions.get("required", ())
-        names: dict[str, Node] = dict.fromkeys((*properties, *required, *(listed or ())))
+        order = conditions.get("order", ())
+        names: dict[str, Node] = dict.fromkeys((*order, *properties, *required, *(listed or ())))
         literal: dict[Condition, str] = {("literal", name): name for name in names}
         keys = {name: self._texts(path, one, *found, but=but) for one, name in literal.items()}
         of_pattern: dict[Condition, Node] = {("pattern", one): node for one, node in patterns.items()}
@@ -318,40 +319,8 @@ class SchemaRules:
         return listed if is_text else [], *self._of_string(of_name, path)
 
     def arrays(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
-        """The arrays with the number and the kinds of values of *conditions*.
-
-        There is a rule for each place and each set of the values for `contains` that came before it.
-        """
-        front: list[Node] = conditions.get("prefixItems", [])
-        item: Node = conditions.get("items", True)
-        sought: list[tuple[int, Node]] = conditions.get("contains", [])
-        least, most = conditions.get("minItems", 0), conditions.get("maxItems")
-        if len(sought) > _MOST_SOUGHT:
-            raise refused(path, "seeks too many values by contains", "Use fewer of them.")
-        if least > MOST_ITEMS:
-            raise refused(path, f"counts more than {MOST_ITEMS} values", "Leave out this number.")
-        most = None if most is None else min(most, MOST_ITEMS)
-        last = max(len(front), least, 1, *(place for place, _ in sought)) if most is None else most
-
-        def rule(count: int, found: frozenset[int]) -> str:
-            return f"{symbol}.item.{count}.{'.'.join(map(str, sorted(found)))}"
-
-        for found in _subsets(range(len(sought))):
-            is_whole = len(found) == len(sought)
-            for count in range(last + 1):
-                sides: list[Side] = [()] if count >= least and is_whole else []
-                kinds = [number for number, (place, _) in enumerate(sought) if place <= count]
-                following = count + 1 if count < last else count
-                for fresh in _subsets([one for one in kinds if one not in found]):
-                    if count < last or most is None:
-                        nodes = (
-                            front[count] if count < len(front) else item,
-                            *(sought[one][1] for one in fresh),
-                        )
-                        value = self._symbol(self._nodes.together(nodes, path))
-                        sides.append((*_COMMA[:count], value, rule(following, found | fresh)))
-                self._rule(rule(count, found), sides)
-        return [("[", rule(0, frozenset()), "]")]
+        """The arrays with the number and the kinds of values of *conditions*."""
+        return self._arrays.sides(symbol, conditions, path)
 
     def booleans(self, symbol: str, conditions: Conditions, path: str) -> list[Side]:
         """True and false, without those that *conditions* exclude."""
@@ -389,10 +358,3 @@ def _is_among(value: bool | None, conditions: Conditions) -> bool:
 
 def _spellings(value: float) -> list[str]:
     return sorted({json.dumps(value), *([str(int(value))] if int(value) == value else [])})
-
-
-def _subsets(numbers: Iterable[int]) -> list[frozenset[int]]:
-    found: list[frozenset[int]] = [frozenset()]
-    for number in numbers:
-        found += [one | {number} for one in found]
-    return found

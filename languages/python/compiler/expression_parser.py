@@ -279,7 +279,8 @@ class ExpressionParser(TokenReader):
         """A target of an assignment, perhaps with a star."""
         if self.next.text == b"*":
             star = self.take()
-            return nodes.Starred(self._primary(), star.span)
+            value = self._primary()
+            return nodes.Starred(value, (star.start, self.last_end))
         return self._primary()
 
     def element(self) -> Expression:
@@ -411,8 +412,9 @@ class ExpressionParser(TokenReader):
         """The indices of a subscript; takes the closing bracket."""
         indices: list[Expression] = []
         while not self.accept(b"]"):
-            indices.append(self._index())
-            self.accept(b",")
+            index = self._index()
+            is_listed = self.accept(b",") or bool(indices)
+            indices.append(as_element(index) if is_listed else index)
         return tuple(indices)
 
     def _index(self) -> Expression:
@@ -536,8 +538,10 @@ class ExpressionParser(TokenReader):
         return tuple(conditions)
 
     def field(self) -> Expression:
-        """The expression of a field of an f-string, up to the end."""
+        """The expression of a field of an f-string, up to the end; a starred one as in parentheses."""
         value = self.value()
+        if isinstance(value, nodes.Starred):
+            return nodes.Group(value, value.span, self.next.start)
         if self.next.text in _CLAUSE:
             return self._comprehension("generator", (value,))
         return value
@@ -558,6 +562,14 @@ def _joined(strings: list[nodes.Constant]) -> Expression:
     first, last = strings[0], strings[-1]
     span: Span = first.span[0], last.span[1]
     return nodes.Constant(first.kind, b" ".join(string.text for string in strings), span)
+
+
+def as_element(node: Expression) -> Expression:
+    """*node* as an element of a list; 3.8 ignores parentheses around a starred one."""
+    inner = node
+    while isinstance(inner, nodes.Group):
+        inner = inner.inner
+    return inner if isinstance(inner, nodes.Starred) else node
 
 
 def name_of(token: Token) -> nodes.Name:

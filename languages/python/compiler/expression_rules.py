@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fimlsp.languages.python.compiler import nodes
-from fimlsp.languages.python.compiler.expression_parser import tokens_of_line
+from fimlsp.languages.python.compiler.expression_parser import as_element, tokens_of_line
 from fimlsp.languages.python.compiler.nodes import Expression, Name, Span
 from fimlsp.languages.python.compiler.scopes import Scope, ScopeKind, Use
 from fimlsp.languages.python.versions import PythonVersion
@@ -206,10 +206,17 @@ class ExpressionRules:
         self.visit_all(node.parts)
 
     def _group(self, node: nodes.Group) -> None:
+        if isinstance(node.inner, nodes.Starred):
+            self._not_alone(node.inner)
         self.visit(node.inner)
 
+    def _not_alone(self, node: nodes.Starred, message: str = "can't use starred expression here") -> None:
+        """Refuse the starred *node*, which is no element of anything; the token after it shows that."""
+        if self.evaluated:
+            self.report(message, self._until_known(node.span), local=False)
+
     def _display(self, node: nodes.Display) -> None:
-        self.visit_all(node.elements)
+        self.visit_all(map(as_element, node.elements))
 
     def _starred(self, node: nodes.Starred) -> None:
         self.visit(node.value)
@@ -227,7 +234,7 @@ class ExpressionRules:
 
     def arguments(self, node: nodes.Call) -> None:
         """Visit the arguments of a call, or the bases of a class."""
-        self.visit_all(node.arguments)
+        self.visit_all(map(as_element, node.arguments))
         seen: dict[str, Span] = {}
         for keyword in node.keywords:
             if keyword.name is not None:
@@ -283,10 +290,14 @@ class ExpressionRules:
         self._not_in_class_types("comprehension")
         outer = self.scope
         with self.inside(ScopeKind.COMPREHENSION) as scope:
+            scope.clause = self.base + first.span[0]
             for number, clause in enumerate(node.clauses):
                 scope.coroutine |= clause.asynchronous
+                target = as_element(clause.target)
+                if isinstance(target, nodes.Starred):
+                    self._not_alone(target, "starred assignment target must be in a list or tuple")
                 scope.iterating = True
-                self.assign(clause.target)
+                self.assign(target)
                 scope.iterating = False
                 if number:
                     scope.in_iterable += 1
@@ -305,7 +316,7 @@ class ExpressionRules:
         """Limit asynchronous clauses: each is a block to the compiler, and from 3.13 on a coroutine, too."""
         most = MOST_BLOCKS + (self.version >= (3, 13) and node.kind == "generator")
         spans = [self.in_file(clause.span) for clause in node.clauses if clause.asynchronous]
-        if self.version >= (3, 10) and len(spans) > most:
+        if self.version >= (3, 10) and len(spans) > most and self.evaluated:
             self.report("too many statically nested blocks", *spans[: most + 1])
 
     def _coroutine(self, node: nodes.Comprehension, scope: Scope, outer: Scope) -> None:
@@ -339,7 +350,8 @@ class ExpressionRules:
                 message, span, local=False, repaired_until=end, goes_on=b" for _ in _" if end else b""
             )
         if scope.in_iterable:
-            self.report("assignment expression cannot be used in a comprehension iterable expression", span)
+            message = "assignment expression cannot be used in a comprehension iterable expression"
+            self.report(message, span, rather=(b"in", b"in 0 if"))  # in a condition it can
         if scope.kind is ScopeKind.COMPREHENSION:
             self._bind_outside(node.target.name, span)
         folds = self.folds
@@ -365,6 +377,7 @@ class ExpressionRules:
                 self.report(
                     "assignment expression within a comprehension cannot be used in a class body",
                     span,
+                    (self.scope.clause,) * 2,
                     local=False,
                 )
                 return
@@ -372,6 +385,7 @@ class ExpressionRules:
                 self.report(
                     f"assignment expression within a comprehension cannot be used in {scope.kind.value}",
                     span,
+                    (self.scope.clause,) * 2,
                     local=False,
                 )
                 return
@@ -390,6 +404,8 @@ class ExpressionRules:
         scope, span = self.scope, self.in_file(node.span)
         if scope.of_types:
             self.report(f"yield expression cannot be used within {scope.kind.value}", span, local=False)
+        if isinstance(node.value, nodes.Starred):
+            self._not_alone(node.value)
         self.visit(node.value)
         if not scope.is_function and not scope.of_types and self.is_checked:
             self.report("'yield' outside function", span, local=False)

@@ -55,8 +55,8 @@ class Scope:
     `asynchronous` is True if it may wait, as an `async` function or the cell of a notebook. `private` is the
     class that mangles its private names. `coroutine` is True if it may or has to be one, and
     `waits` is the span of its first `await`. `in_iterable` counts the iterables of comprehensions around the
-    current node. `waiting` are the spans of asynchronous comprehensions that need this one to be
-    asynchronous.
+    current node. `clause` is the start of the first `for` of a comprehension. `waiting` are the spans of
+    asynchronous comprehensions that need this one to be asynchronous.
     """
 
     kind: ScopeKind
@@ -64,6 +64,7 @@ class Scope:
     asynchronous: bool = False
     private: str = ""
     in_iterable: int = 0
+    clause: int = 0
     coroutine: bool = False
     waits: Span | None = None
     yields: Span | None = None

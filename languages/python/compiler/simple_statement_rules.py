@@ -124,7 +124,10 @@ class SimpleStatementRules(ExpressionRules):
     def _annotated_member(self, target: Expression, statement: nodes.Annotation) -> None:
         """Visit the annotated *target* of *statement*: an attribute, an element, or a name in parentheses."""
         sign = self.point(statement.colon)
-        if isinstance(target, nodes.Name) and statement.value is None:
+        if isinstance(target, nodes.Name) and self.version >= (3, 14):
+            if statement.value is not None:
+                self.assign(target, sign, self.point(statement.following))
+        elif isinstance(target, nodes.Name) and statement.value is None:
             self.not_debug(target, self.in_file(target.span), sign)
         elif isinstance(target, nodes.Subscript) and statement.value is None:
             self.visit(target.value)

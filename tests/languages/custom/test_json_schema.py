@@ -83,6 +83,31 @@ SCHEMAS = {
     },
     "items": {"type": "array", "items": {"enum": ["a", "b", 1, None]}, "minItems": 2, "maxItems": 3},
     "no items": {"type": "array", "maxItems": 0},
+    "different": {
+        "type": "array",
+        "items": {"enum": ["a", 1, 1.0, True, None, [1], [True]]},
+        "uniqueItems": True,
+    },
+    "one different": {"type": ["array", "null"], "uniqueItems": True, "maxItems": 1},
+    "different numbers": {
+        "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": 4},
+        "type": "array",
+        "uniqueItems": True,
+    },
+    "different places": {
+        "prefixItems": [{"type": "string"}, {"type": ["boolean", "null"]}, {"type": "object"}],
+        "items": {"anyOf": [{"type": "boolean"}, {"enum": [1, 2, None]}]},
+        "type": "array",
+        "uniqueItems": True,
+    },
+    "different and sought": {
+        "items": {"enum": [0, 1, 2, 3, 12, "a", "b", True, None]},
+        "contains": {"type": "integer"},
+        "minItems": 2,
+        "maxItems": 3,
+        "type": "array",
+        "uniqueItems": True,
+    },
     "enum": {"enum": ["a", 1, 2.5, None, True, [1, {"a": "b"}], {"a": 1, "b": []}]},
     "enum of a type": {"enum": ["a", 1, 2.5, "b"], "type": ["integer", "string"]},
     "any of": {
@@ -333,8 +358,21 @@ def dependencies_of_earlier_drafts(checker, dependencies, value, _schema):
             yield from checker.descend(value, {"required": of} if isinstance(of, list) else of)
 
 
+def unique_items(_validator, is_wanted, value, _schema):
+    """As in the specification: `jsonschema` 4.26.0 misses the last of `[[1], [true], [1]]`."""
+    if is_wanted and isinstance(value, list):
+        texts = [json.dumps(one, sort_keys=True) for one in value]
+        if len(set(texts)) < len(texts):
+            yield ValidationError("has one value twice")
+
+
 AsInEcma = extend(
-    Draft202012Validator, {"pattern": pattern_of_ecma, "dependencies": dependencies_of_earlier_drafts}
+    Draft202012Validator,
+    {
+        "pattern": pattern_of_ecma,
+        "dependencies": dependencies_of_earlier_drafts,
+        "uniqueItems": unique_items,
+    },
 )
 
 
@@ -418,7 +456,17 @@ def test_instances_and_others(name, compact, n_values):
     assert n_valid or name in RARE or n_values < 100
 
 
-RARE = ("one and true", "not not", "two of three", "person", "tree", "all of", "items", "tagged")
+RARE = (
+    "one and true",
+    "different and sought",
+    "not not",
+    "two of three",
+    "person",
+    "tree",
+    "all of",
+    "items",
+    "tagged",
+)
 """Schemas with instances that random values seldom are."""
 
 PIECES = (
@@ -535,6 +583,102 @@ OF_FORMAT = {
 }
 
 
+ORDERS = {
+    "dependencies": (
+        {"dependentRequired": {"b": ["a"], "d": ["c"]}},
+        [{"b": 1, "a": 2}, {"d": 1, "c": 2}, {"b": 1, "a": 2, "d": 3, "c": 4}, {"a": 1, "d": 1, "c": 1}],
+        [{"a": 1, "b": 2}],
+    ),
+    "earlier dependencies": (
+        {"properties": {"c": True, "b": True}, "dependencies": {"b": ["a", "c"], "d": {"required": ["e"]}}},
+        [{"c": 1, "b": 2, "a": 3}, {"c": 1, "b": 1, "a": 1, "d": 1, "e": 1}, {"d": 1, "e": 2}],
+        [{"b": 1, "a": 2, "c": 3}],
+    ),
+    "schemas of dependencies": (
+        {
+            "properties": {"a": True, "b": True, "c": True},
+            "dependentSchemas": {"c": {"properties": {"b": {"minimum": 2}}, "required": ["b"]}},
+        },
+        [{"a": 1, "b": 2, "c": 3}],
+        [{"b": 2, "a": 1, "c": 3}],
+    ),
+    "conditions": (
+        {
+            "properties": {"a": True, "b": True, "c": True},
+            "if": {"properties": {"b": {"const": 1}}},
+            "then": {"required": ["c"]},
+            "else": {"required": ["a"], "properties": {"d": {"type": "null"}}},
+        },
+        [{"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 2, "c": 1, "d": None}, {"b": 1, "c": 1}],
+        [{"b": 2, "a": 1}, {"b": 1, "a": 1, "c": 1}],
+    ),
+    "conditions about others": (
+        {"if": {"required": ["b"]}, "then": {"required": ["a"]}},
+        [{"b": 1, "a": 1}, {"b": 1, "a": 1, "c": 1}, {"a": 1}],
+        [{"a": 1, "b": 1}],
+    ),
+    "demanded ones": (
+        {"required": ["c", "b"], "properties": {"a": True, "b": True}},
+        [{"a": 1, "b": 1, "c": 1}, {"b": 1, "c": 1, "d": 1}],
+        [{"c": 1, "b": 1}],
+    ),
+    "alternatives": (
+        {"anyOf": [{"properties": {"b": {"type": "null"}}, "required": ["b"]}], "properties": {"a": True}},
+        [{"a": 1, "b": None}],
+        [{"b": None, "a": 1}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_properties_keep_one_order_in_all_alternatives(name):
+    schema, *texts = ORDERS[name]
+    start = Engine(json_schema(schema)).document(b"").middle(0, 0).start
+    for values, accepted in zip(texts, (True, False), strict=True):
+        for value in values:
+            assert Draft202012Validator(schema).is_valid(value)
+            state = start.feed(json.dumps(value).encode())
+            assert (state is not None and state.complete) == accepted, value
+
+
+ONE = {
+    "type": ["object", "null"],
+    "properties": {"b": {"type": "integer", "minimum": 1}, "a": {"enum": [1, "x"]}},
+    "dependentRequired": {"a": ["b"], "c": ["a"]},
+    "allOf": [{"maxProperties": 3, "minProperties": 1}],
+    "$defs": {"x": {}, "y": {}},
+}
+OTHER = {
+    "$defs": {"y": {}, "x": {}},
+    "allOf": [{"minProperties": 1, "maxProperties": 3}],
+    "dependentRequired": {"a": ["b"], "c": ["a"]},
+    "properties": {"b": {"minimum": 1, "type": "integer"}, "a": {"enum": ["x", 1]}},
+    "type": ["null", "object"],
+}
+ORDERED = (
+    ({"properties": {"a": True, "b": True}}, {"properties": {"b": True, "a": True}}),
+    ({"required": ["a", "b"]}, {"required": ["b", "a"]}),
+    ({"const": {"a": 1, "b": 1}}, {"const": {"b": 1, "a": 1}}),
+    ({"enum": [{"type": 1, "a": 1}]}, {"enum": [{"a": 1, "type": 1}]}),
+)
+
+
+def test_schemas_are_equal_if_only_an_order_without_effect_differs():
+    assert json_schema(ONE) == json_schema(OTHER)
+    assert json_schema({"items": ONE}) == json_schema({"items": OTHER})
+    assert all(json_schema(one) != json_schema(other) for one, other in ORDERED)
+
+
+VALUES = ("a", 1, True, None, [1], [True])
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if name.startswith("different")])
+def test_values_that_differ(name):
+    for length in range(4):
+        for values in product(VALUES, repeat=length):
+            assert reads_whole(name, [*values]) == is_valid(name, [*values]), values
+
+
 @pytest.mark.parametrize("name", OF_FORMAT)
 def test_formats(name):
     engine = Engine(json_schema({"type": "string", "format": name}))
@@ -573,7 +717,13 @@ REFUSED = [
         {"properties": {"a": {"unevaluatedItems": False}}},
         "at #/properties/a: it has unevaluatedItems, which is not supported. Leave it out.",
     ),
-    ({"items": {"uniqueItems": True}}, "#/items: it has uniqueItems"),
+    ({"items": {"uniqueItems": True}}, "#/items: it has uniqueItems for values that are not listed. List"),
+    ({"uniqueItems": True, "items": {"type": "string"}, "maxItems": 2}, "for values that are not listed"),
+    ({"uniqueItems": True, "prefixItems": [{"type": "string"}, {"enum": ["a"]}]}, "that are not listed"),
+    ({"uniqueItems": True, "items": {"enum": [*range(20)]}}, "has uniqueItems for too many values. List few"),
+    ({"uniqueItems": 1}, "has a uniqueItems that is not true or false"),
+    ({"not": {"uniqueItems": True}}, "it has uniqueItems in a not"),
+    ({"then": {"dependentRequired": {"a": 1}}}, "has a dependentRequired that is not an object of lists"),
     ({"reqired": ["a"]}, "at #: it has reqired, which is no keyword and looks like required. Correct it"),
     ({"items": {"$id": "b", "items": {"$ref": "#/a"}}}, "it has $id, which changes the references in it"),
     ({"$ref": "#/$defs/a"}, "refers to #/$defs/a, which does not exist"),

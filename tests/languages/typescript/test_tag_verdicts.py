@@ -9,6 +9,7 @@ from fimlsp import Engine, Vocabulary
 from fimlsp.languages.typescript import jsx, tsx
 from fimlsp.languages.typescript.tag_names import TagNames
 from fimlsp.quotient.language.contract import Verdict
+from fimlsp.quotient.states.checked_state import CheckedState
 
 ENGINES = {"tsx": Engine(tsx), "jsx": Engine(jsx)}
 WORDS = """
@@ -58,9 +59,8 @@ CURSORS = (
     "x = <a></<|>}>\n",
     "x = <a>{/* \n <b>\n</b>\n</<|>",
     "x = <a <|>></a>",
+    "x = <a>\n<|>\n</b>",
 )
-DISAGREEING = "x = <a>\n<|>\n</b>"
-"""Masks allow `</` in a regular expression where feeding refuses a middle that stays: only feeding counts."""
 OPTIONS = [{"relax": relax, "may_escape": free} for relax in (False, True) for free in (False, True)]
 
 
@@ -85,8 +85,8 @@ def fed(state):
 @pytest.mark.parametrize(
     ("name", "cursors"),
     [
-        ("tsx", CURSORS[::6]),
-        *(pytest.param(name, (*CURSORS, DISAGREEING), marks=pytest.mark.slow) for name in ENGINES),
+        ("tsx", (*CURSORS[::6], CURSORS[-1])),
+        *(pytest.param(name, CURSORS, marks=pytest.mark.slow) for name in ENGINES),
     ],
     ids=["tsx", "every tsx", "every jsx"],
 )
@@ -106,7 +106,6 @@ def test_masks_and_refusals_are_those_of_the_whole_check(name, cursors, monkeypa
     for (cursor, state), mask, tokens in zip(found, masks, allowed, strict=True):
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: len(TOKENS)].astype(bool).tolist()
         whole = fed(state)
-        bits = tokens if cursor == DISAGREEING else bits
         wrong += [
             (cursor, state.text, token, *answers)
             for token, *answers in zip(TOKENS, bits, tokens, whole, strict=True)
@@ -130,3 +129,19 @@ def test_names_in_a_mask_need_no_completion(monkeypatch):
         b"p>",
     }
     assert read == []
+
+
+@pytest.mark.parametrize(
+    ("cursor", "most"),
+    [("x = <div <|>></div>;\n", 0), ("x = <a><p>b</p> text <|></a>;\n", 0), ("x = <a><b></b<|></a>;\n", 2)],
+)
+def test_texts_far_from_closing_names_are_not_fed(cursor, most, monkeypatch):
+    left, right = (part.encode() for part in cursor.split("<|>"))
+    start = ENGINES["tsx"].document(left + right).middle(len(left), len(left)).start
+    vocabulary = Vocabulary([b"a", b"a b", b"a=", b"a='b' c", b" {", b".c", b"\xc3", b"\xce\xb1", b"\xe4"])
+    fed = []
+    feed = CheckedState.feed
+    monkeypatch.setattr(CheckedState, "feed", lambda state, data: fed.append(data) or feed(state, data))
+    allowed = start.allowed_texts(vocabulary).tolist()
+    assert len(fed) <= most
+    assert allowed[:-1] == [start.feed(text) is not None for text in vocabulary.texts]

@@ -181,6 +181,23 @@ def test_a_middle_stays_in_the_template_or_comment(text, middle, expected):
     assert verdict(start.feed(middle.encode())) == expected
 
 
+BEFORE_A_TYPE = ("s", "/b/ ", "a as", "b satisfies ", "type a = keyof", "function *static")
+"""Words before a type. The shortest sentence has a function directly after `as`, where `<a` is no lexeme."""
+GENERIC_RIGHTS = (
+    "\n*/asserts s>()\n=> s",
+    "\n*/ asserts a, b>(c: d)\n=> e;\n",
+    " asserts a,>()\n=> b",
+    "\n*/ a is b> ()\n=> c",
+)
+
+
+@pytest.mark.parametrize("left", BEFORE_A_TYPE)
+@pytest.mark.parametrize("right", GENERIC_RIGHTS)
+def test_generic_functions_in_types_after_any_word_are_completed(left, right):
+    start = TSX.start_between(left.encode(), right.encode())
+    assert start.feed(start.shortest_completion).complete
+
+
 @pytest.mark.node
 @ALL
 def test_middles_judged(of):

@@ -95,10 +95,12 @@ def test_contexts_go_with_the_last_who_holds_them():
     gc.collect()
     gc.disable()
     try:
+        made.clear()
         before = len(made)
         document = prepared(b"\t" + SAMPLE.replace(b"\n", b"\n\t").replace(b"\t\n", b"\n"))
         during = len(made)
         del document
+        made.clear()
         assert before == len(made) < during
     finally:
         gc.enable()

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fimlsp import Vocabulary
-from fimlsp.quotient.masks import disk_cache, vocabulary
-from fimlsp.quotient.masks.texts import Suffixes
+from fimlsp.quotient.masks import disk_cache, suffixes, vocabulary
 from fimlsp.quotient.masks.token_groups import LexedSuffixes, Split
 
 from .sources import random_states, random_texts, source
@@ -39,7 +38,7 @@ def test_the_next_process_has_the_same_masks_without_making_anything(name, folde
     cached = {path.name for path in folder.iterdir()}
     for table in (Split, LexedSuffixes):
         monkeypatch.setattr(table, "arrays", refuse)
-    monkeypatch.setattr(Suffixes, "_numbered", refuse)
+    monkeypatch.setattr(suffixes, "numbered_suffixes", refuse)
     again = Vocabulary(texts)
     for state, words in zip(states, expected, strict=True):
         assert np.array_equal(state.mask(again), words)

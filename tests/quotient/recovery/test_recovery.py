@@ -523,6 +523,16 @@ SEEN = {
         b"",
     ),
     "def f():\n    assert g([1, [2, [3]], [4, 5]) == \\\n        'a'\n    <|>\n": (b"assert b", b""),
+    # an opening bracket that was lost before the cursor in its line
+    'x = [\n    (1, {"a": 2}),\n    (1, "a": <|>, "b": 3}),\n    (1, {"a": 4}),\n]\n': (b"10", b"0"),
+    'def f():\n    g("a": <|>, "b": 3})\n    return h\n': (b"10", b"0"),
+    'def f():\n    g = h, "a": <|>, "b": 3}\n    return h\n': (b"10", b"0"),
+    # something missing between the words of the rest of the line
+    "def f(g):\n    h = {<|>: i()  j in g}\n    return h\n": (b"u", b"0"),
+    "def f(g):\n    h = k(<|>, i()  j, g)\n    return h\n": (b"u", b"0"),
+    # a closing bracket too many after one that the middle writes
+    "def f(g):\n    with h:\n        i(j.k(g, [(0, 1<|>])))\n\n    return g\n": (b")", b")"),
+    "def f(g):\n    i([j(0, 1<|>]))\n    return g\n": (b")", b")"),
 }
 
 
