@@ -188,11 +188,14 @@ _STATEMENT = re.compile(rb"(?:^|[\r\n;])[ \t\f]*\Z")
 _NEXT_STATEMENT = re.compile(rb"^[^\s#)\]}][^\r\n]*", re.MULTILINE)
 _FUNCTION = re.compile(rb"^([ \t]*)(?:async[ \t]+)?def\b", re.MULTILINE)
 _LONGEST_WORD = 12
-_BLANKS = rb"(?:[ \t\f\r\n\\]|#[^\r\n]*[\r\n])*\Z"
-_MAY_BE_ALONE = re.compile(rb"(?:\b(?:for|yield)|[fFtT][rR]?['\"].*\{)[(\s]*%s" % _BLANKS, re.DOTALL)
+_BLANKS = b" \t\f\r\n\\"
+_BLANKS_OR_BRACKETS = b"( \t\f\v\r\n"
+_LINE_END = re.compile(rb"[\r\n]")
+_LOOP_OR_YIELD = re.compile(rb"\b(?:for|yield)\Z")
+_STARTS_TEMPLATE = re.compile(rb"[fFtT][rR]?['\"]")
 _OPENS_GROUP = re.compile(
     rb"(?:(?<![\w\s)\]}'\"\\\x80-\xff])|\b(?:if|else|in|and|or|not|is|return|await|lambda)|(?:^|[\r\n]))"
-    rb"[ \t\f]*\(%s" % _BLANKS
+    rb"[ \t\f]*\(\Z"
 )
 """An opening bracket that is not that of a call."""
 
@@ -240,11 +243,40 @@ def _lone_stars(text: bytes, version: PythonVersion, start: int, end: int) -> It
     while offset >= 0:
         before = text[max(0, offset - _BEFORE_STAR) : offset]
         is_likely = b"#" in before or before.rstrip(b" \t\f\r\n\\").endswith(_BEFORE_LONE_STAR)
-        if is_likely and (
-            _MAY_BE_ALONE.search(before) or (version == (3, 8) and _OPENS_GROUP.search(before))
-        ):
+        if is_likely and any(_allows_lone_star(code, version) for code in _before_blanks(before)):
             yield offset
         offset = text.find(b"*", offset + 1, end)
+
+
+def _allows_lone_star(code: bytes, version: PythonVersion) -> bool:
+    """True if a starred expression may be alone after *code*, which does not end with blanks."""
+    if version == (3, 8) and _OPENS_GROUP.search(code):
+        return True
+    opening = code.rstrip(_BLANKS_OR_BRACKETS)
+    starts = _STARTS_TEMPLATE if opening.endswith(b"{") else _LOOP_OR_YIELD
+    return starts.search(opening) is not None
+
+
+def _before_blanks(text: bytes) -> Iterator[bytes]:
+    """The beginnings of *text* after which it has only blanks and comments.
+
+    Each `#` of a line may start its comment, as those before it may be in a string.
+    """
+    end = len(text)
+    while True:
+        code = text[:end].rstrip(_BLANKS)
+        yield code
+        comments = _comment_starts(code) if _LINE_END.search(text, len(code), end) else []
+        if not comments:
+            return
+        end, *others = comments
+        yield from (code[:start].rstrip(_BLANKS) for start in others)
+
+
+def _comment_starts(text: bytes) -> list[int]:
+    """The offsets of `#` in the last line of *text*."""
+    line = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+    return [offset for offset in range(line, len(text)) if text[offset : offset + 1] == b"#"]
 
 
 def _offsets(text: bytes, start: int, end: int) -> Iterator[int]:
