@@ -160,6 +160,7 @@ def test_draws_of_a_token_have_the_renormalised_distribution(network_alone):
         assert found[network.token_bytes[token]] / 400 == pytest.approx(shares[token], abs=0.09)
 
 
+@pytest.mark.slow
 def test_queries_over_a_schema(model):
     schema = "CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE b (a_id INTEGER, total REAL);"
     database = sqlite3.connect(":memory:")

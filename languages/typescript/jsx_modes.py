@@ -122,9 +122,9 @@ _SHAPES_AFTER = {
     **dict.fromkeys(("TAG_CLOSED", "CLOSE_END", "FRAGMENT_END"), ("operand", "children", "tag")),
     **dict.fromkeys(("TAG_BRACE", "CHILD_BRACE"), ("operator",)),
     "}": ("operator", "children", "tag", "text"),
-    **dict.fromkeys((">", "ANGLE"), ("angle", "tag")),
+    **dict.fromkeys((">", "ANGLE"), ("angle", "operator", "tag")),
 }
-"""The shapes that may come directly after a lexeme, or after a line end that follows it."""
+"""The shapes that may come directly after a lexeme, or after a blank or a line end that follows it."""
 _MOST_IN_TYPES = 2_000
 """The most bytes from a cursor in arguments of types to their end."""
 _UP_TO_ANGLE = re.compile(rb"(?:[^=>]|=>|=)*?>")

@@ -168,7 +168,8 @@ class TemplateModes(ModeStack):
         """As in `ModeStack`."""
         if self.around or (lexeme == "!" and self.shape == "operand"):
             return True
-        return _SHAPES.get(lexeme, "operator") == self.shape
+        shape = _SHAPES.get(lexeme, "operator")
+        return shape == self.shape or (shape, self.shape) == ("angle", "operator")  # a blank is between them
 
     @property
     def opened(self) -> tuple[str, ...]:

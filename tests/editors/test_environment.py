@@ -134,6 +134,7 @@ def test_made_once_of_what_is_locked_and_again_for_an_extra_another_wheel_or_whe
     assert "fimlsp-1.0" in installed(mended)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "how"),
     [

@@ -148,12 +148,12 @@ def scripted_worker():
 
 
 @contextlib.contextmanager
-def served_on_a_port(command, address=str):
+def served_on_a_port(command, address=str, stderr=subprocess.DEVNULL):
     """The port of a server for several editors; a first client keeps its worker."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with subprocess.Popen([*command, "--tcp", address(port)], stderr=subprocess.DEVNULL) as server:
+    with subprocess.Popen([*command, "--tcp", address(port)], stderr=stderr) as server:
         block_until(lambda: is_served(port) or server.poll() is not None)
         assert server.poll() is None
         with socket.create_connection(("127.0.0.1", port)) as first:

@@ -26,6 +26,7 @@ def test_a_score_is_what_the_network_says_token_by_token():
     assert score.mean == pytest.approx(score.total / (len(score.tokens) + 1))
 
 
+@pytest.mark.slow
 def test_what_is_likelier_scores_better():
     model = load_model(dtype="float32")
     sums = [score_middle(model, LEFT, RIGHT, text).mean for text in (b"a + b", b"zzz ??? 9")]

@@ -162,6 +162,7 @@ def test_recovery():
     assert len(outcomes) == len(cases) > 10
 
 
+@pytest.mark.slow
 def test_recovery_breaks_the_own_line_of_the_cursor_too():
     """At distance 0 the break is on its side of the hole, in the same line."""
     path = Path(ast.__file__).parent / "textwrap.py"
@@ -243,6 +244,7 @@ def test_known_differences_still_differ():
     assert stale(worker(), (3, 11), "parse") == []
 
 
+@pytest.mark.slow
 def test_some_masks_allow_what_feeding_allows():
     for results in masks.judged(4, 300_000):
         assert not results.wrong

@@ -42,9 +42,9 @@ class _Shape:
     Places from *last* on are alike.
     """
 
-    front: list[Node]
+    front: tuple[Node, ...]
     item: Node
-    sought: list[tuple[int, Node]]
+    sought: tuple[tuple[int, Node], ...]
     least: int
     most: int | None
     last: int
@@ -163,7 +163,7 @@ def _shape(conditions: Conditions, path: str) -> _Shape:
         raise refused(path, f"counts more than {MOST_ITEMS} values", "Leave out this number.")
     most = None if most is None else min(most, MOST_ITEMS)
     last = max(len(front), least, 1, *(place for place, _ in sought)) if most is None else most
-    return _Shape(front, conditions.get("items", True), sought, least, most, last)
+    return _Shape((*front,), conditions.get("items", True), (*sought,), least, most, last)
 
 
 def _subsets(numbers: Iterable[int]) -> list[frozenset[int]]:

@@ -29,6 +29,7 @@ def run(out, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_answers_are_written_tested_and_reported(tmp_path):
     options = "--limit", 2, "--samples", 2, "--temperature", 1.0
     assert run(tmp_path / "a", *options).exit_code == 0

@@ -179,6 +179,7 @@ def test_a_folder_without_a_run_says_so(tmp_path):
     assert not RunFolder(tmp_path).has_run
 
 
+@pytest.mark.slow
 def test_a_resumed_run_counts_to_its_own_total(sources, tmp_path):
     start(sources, tmp_path / "out", limit=4)
     folder, passed, reported = RunFolder(tmp_path / "out"), [], []

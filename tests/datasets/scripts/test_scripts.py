@@ -142,6 +142,7 @@ def run(folder, out, *options):
     return CliRunner().invoke(replay, ["scripts", *map(str, (folder / "burn.slua", *named, *options))])
 
 
+@pytest.mark.slow
 def test_scripts_are_written_checked_and_reported(tmp_path):
     tasks = [TASK, {"task": "hit", "kind": "talent", "instructions": "costs little"}]
     options = "--tokens", 24, "--reflections", 1, "--shots", 1, "--samples", 2, "--temperature", 0.9

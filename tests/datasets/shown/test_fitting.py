@@ -41,6 +41,7 @@ def made(n, bias, weight):
     ]
 
 
+@pytest.mark.slow
 def test_the_fit_finds_the_odds_that_made_the_cases():
     acceptance = fit(made(4000, 1.5, 2.0))
     for total in (-2.0, -1.0, -0.2):

@@ -50,6 +50,7 @@ def test_no_symbol_ends_both_where_a_line_may_end_and_where_it_may_not():
     assert [tables.grammar.name(symbol) for symbol in both] == [START]
 
 
+@pytest.mark.slow
 def test_a_line_that_is_edited():
     pieces = (b"a", b" ", b"/", b"*", b"\n", b" x ", b"*", b"/", b"`", b"`")
     typed = type_a_line(GO, program(random.Random(2), 3000), pieces)

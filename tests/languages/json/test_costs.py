@@ -52,6 +52,7 @@ def varied(rng: random.Random, depth: int) -> object:
     return parts if rng.random() < 0.5 else {f"k{n}": part for n, part in enumerate(parts)}
 
 
+@pytest.mark.slow
 def test_equal_contexts_are_one_however_many_others_lie_between():
     rng = random.Random(1)
     between = ",\n".join(json.dumps(varied(rng, 6), indent=1) for _ in range(15))

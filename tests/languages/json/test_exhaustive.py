@@ -17,6 +17,7 @@ def cuts_in_two(texts: list[bytes]) -> list[tuple[bytes, bytes]]:
     return sorted({(text[:place], text[place:]) for text in texts for place in range(len(text) + 1)})
 
 
+@pytest.mark.slow
 def test_cuts_of_valid_texts():
     texts = valid_texts(SYMBOLS[:-2], 5)
     assert len(texts) > 20

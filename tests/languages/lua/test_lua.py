@@ -70,6 +70,7 @@ def test_the_plugin_for_neovim():
         assert LUA.start_between(b"", text).complete
 
 
+@pytest.mark.slow
 def test_a_line_that_is_edited():
     pieces = (b"-", b"-", b"[", b"[", b" x ", b"]", b"]")
     typed = type_a_line(LUA, program(random.Random(2), 1200), pieces)

@@ -11,6 +11,7 @@ from fimlsp.lexing.automata.paths import ShortestWords
 DFA = python_dfa()
 
 
+@pytest.mark.slow
 def test_identifiers_are_those_of_unicode():
     """Those of the running interpreter; the tables of the other versions are made in the same way."""
     dfa = python_dfa(sys.version_info[:2])

@@ -179,6 +179,7 @@ def test_many_library_files(version):
     check_library(version, count=600, seed=2)
 
 
+@pytest.mark.slow
 @every_judge
 def test_syntax_snippets(version):
     assert disagreements(judged(version, snippets=5000), version) == []

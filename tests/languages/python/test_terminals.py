@@ -243,6 +243,7 @@ def pieces_of(pieces):
     return st.lists(st.sampled_from(pieces), max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(PREFIXES, QUOTES, pieces_of(STRING_PIECES), st.booleans())
 def test_strings_are_those_of_cpython(prefix, quote, pieces, closed):
@@ -326,6 +327,7 @@ F_STRING_PIECES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.version_info[:2] != DEFAULT_VERSION,
     reason="other versions read the fields of f-strings in other ways",

@@ -30,6 +30,7 @@ def test_longer_middles(name):
     assert TOML.walk(b"a = ", b"\n", ALPHABETS[name], 5).faults == []
 
 
+@pytest.mark.slow
 def test_cuts_of_random_files():
     assert total(SUITES(1), 2_000).faults == []
 

@@ -75,6 +75,23 @@ def test_each_cursor_in_a_line_with_templates_connects(of, text):
     assert dead == []
 
 
+# After a `>` blanks decide about the next lexeme.
+ANGLES = (
+    b"type A<T> = b; type B<T = c<d> >  =  {}",
+    b"let a: b<c<d>> = e; class F<G> { h: i<j> /**/ = k }",
+    b"function f<T> (a: b<T> = c) : d<T> {} ; a<b> (c); d = e<f> ;",
+    b"let a = <T, > (b: c<T> = d) : e<T> => f > g >= h",
+)
+
+
+@pytest.mark.parametrize("of", (TYPESCRIPT, TSX), ids=lambda of: of.language.name)
+@pytest.mark.parametrize("text", ANGLES)
+def test_the_true_rest_of_a_line_connects_at_each_cursor_around_angles(of, text):
+    assert of.accepts(text)
+    cursors = range(len(text) + 1)
+    assert [at for at in cursors if not fed(of.start_between(text[:at], text[at:]), b"").complete] == []
+
+
 @ALL
 def test_each_kind_of_lexeme_is_a_terminal_or_means_nothing(of):
     tables = of.engine.tables

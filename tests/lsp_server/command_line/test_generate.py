@@ -55,6 +55,7 @@ def test_a_context_is_no_part_of_the_program(tmp_path):
     assert ast.parse(text)
 
 
+@pytest.mark.slow
 def test_the_size_of_the_context_may_be_chosen(tmp_path):
     (tmp_path / "notes.txt").write_text("a note\n" * 600, encoding="utf-8")
     refused = run("--context", tmp_path / "notes.txt", "--context-tokens", 64, prompt="x = ")
@@ -62,6 +63,7 @@ def test_the_size_of_the_context_may_be_chosen(tmp_path):
     assert ast.parse(written("--context-tokens", 40, prompt="x = "))
 
 
+@pytest.mark.slow
 def test_other_languages(tmp_path):
     json.loads(written("--language", "json", prompt='{"a": '))
     (tmp_path / "lists.lark").write_text(LISTS, encoding="utf-8")
@@ -101,6 +103,7 @@ def test_a_query_over_a_schema(tmp_path):
     assert "incomplete input. Give it statements that SQLite accepts" in run(*options).stderr
 
 
+@pytest.mark.slow
 def test_a_kind_of_scripts(tmp_path):
     interface = f"{INTERFACE}\nroot hail: Hail(Effect);"
     (tmp_path / "game.txt").write_text(interface, encoding="utf-8")

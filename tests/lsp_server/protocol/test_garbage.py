@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from ..waiting import finished
+from ..conftest import served_on_a_port
+from ..waiting import connected, finished
 from ..wire import INLINE, SCRIPTED, Wire, did_open, frame, message, tcp_server
 from ..wire import inline as inline_at
 
@@ -29,22 +30,31 @@ async def start(stderr=None):
     return process, wire
 
 
-@pytest.fixture
-def log(tmp_path):
-    """The server's output on standard error."""
-    return tmp_path / "log"
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The port of a server that all garbage may reach, and the file of its standard error."""
+    path = tmp_path_factory.mktemp("server") / "log"
+    with path.open("wb") as stderr, served_on_a_port(SCRIPTED, stderr=stderr) as port:
+        yield port, path
 
 
 @pytest.fixture
-async def wire(log):
-    with log.open("wb") as stderr:
-        process, wire = await start(stderr)
+def log(server):
+    """Reads the server's output on standard error since the test has begun."""
+    _, path = server
+    begin = path.stat().st_size
+    return lambda: path.read_bytes()[begin:].decode()
+
+
+@pytest.fixture
+async def wire(server, log):
+    wire = Wire(*await connected(server[0]))
+    await wire.initialize()
     wire.send(did_open(URI, "x = "))
     yield wire
     await wire.leave()
-    await finished(process.wait())
     assert set(wire.counts.values()) == {1}
-    assert "Traceback" not in log.read_text(encoding="utf-8")
+    assert "Traceback" not in log()
 
 
 IGNORED = [
@@ -197,7 +207,7 @@ async def test_an_error_has_no_traceback(wire):
 async def test_the_log_tells_what_is_wrong_with_a_message(wire, log):
     wire.send(message(INLINE, {"textDocument": {}}, 1), inline(2))
     await wire.answer(2)
-    (line,) = [line for line in log.read_text(encoding="utf-8").splitlines() if "position" in line]
+    (line,) = [line for line in log().splitlines() if "position" in line]
     assert line == "  required field missing @ $.params.position"
 
 

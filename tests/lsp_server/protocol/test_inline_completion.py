@@ -219,6 +219,7 @@ async def test_a_worker_that_dies_is_replaced_and_its_request_answered(lone_edit
     assert await editor.suggestion(types.Position(0, 4), uri="file:///b.py") == "scripted v1 'x = ' ''"
 
 
+@pytest.mark.slow
 async def test_a_worker_that_dies_again_and_again_is_started_after_a_pause(lone_editor):
     """At another document each time; the same one would be left out."""
     editor = lone_editor

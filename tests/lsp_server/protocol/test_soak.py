@@ -199,6 +199,7 @@ def seconds_of(most):
     return lambda: (time.monotonic() - began) / most
 
 
+@pytest.mark.slow
 async def test_a_short_while(tmp_path):
     async with tcp_server(*SCRIPTED) as server:
         measured = await soak(server, 1, tmp_path, steps_of(600), kills=(0.1, 0.5))

@@ -45,6 +45,7 @@ def free_port():
         return listening.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_is_replaced_at_once_and_used_again_when_it_is_back(tmp_path, monkeypatch):
     monkeypatch.setattr(worker_module, "PAUSES_S", (0.05, 0.1))
     path, port = tmp_path / "bundled.gguf", free_port()

@@ -126,6 +126,7 @@ NOTEBOOKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_other_cells_of_the_notebook(backend, name):
     backend, folder = backend

@@ -146,6 +146,7 @@ def test_candidates_differ_and_connect(texts, start, n, lines, tokens):
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 def test_candidates_fit_into_the_context_of_the_bundled_model():
     left, right = b"value = [1, 2]\n" * 600 + b"value = ", b"\n" + b"print(value)\n" * 600
     model = load_model()

@@ -24,6 +24,7 @@ def test_the_largest_sum_of_products_is_exact_with_the_products_that_are_used():
     assert total.item() == pytest.approx(PROBED * LARGEST_LEVEL)
 
 
+@pytest.mark.slow
 def test_products_for_processors_without_vnni_give_the_same_logits(monkeypatch):
     fast = load_model().network.log_probabilities(TEXT)
     monkeypatch.setattr(onnx_llama, "sums_are_exact", lambda: False)

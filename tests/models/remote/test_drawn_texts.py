@@ -65,6 +65,7 @@ ONE_REQUEST = {  # the texts that a server writes for one request; those that ar
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ONE_REQUEST)
 @pytest.mark.parametrize("server", ["unknown"], indirect=True)
 def test_texts_for_one_request(server, case):

@@ -75,6 +75,7 @@ def test_runs_write_what_token_by_token_writes(pair, cursor, settings):
     check(*pair, cursor, settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [SETTINGS[0], pytest.param(SETTINGS[1], marks=pytest.mark.slow)])
 def test_they_do_with_49_152_tokens(served, settings):
     address = served(LARGE)

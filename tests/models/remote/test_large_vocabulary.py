@@ -21,7 +21,7 @@ CURSORS = [
 LARGEST_ANSWER = 4 << 20
 
 
-@pytest.fixture(params=["in the process", "served", "served elsewhere"])
+@pytest.fixture(params=sampled(["served", "in the process", "served elsewhere"], 3))
 def model(request, gguf, served):
     if request.param == "served elsewhere":
         request.getfixturevalue("elsewhere")

@@ -50,6 +50,7 @@ def test_two_texts_that_are_read_ahead_keep_their_slots(network):
     assert read_now(network, ANOTHER) <= 2
 
 
+@pytest.mark.slow
 def test_reading_that_is_stopped_goes_on_where_it_was(network, monkeypatch):
     def stop_after_some():
         return network.meter.share is not None and network.meter.share >= 0.2

@@ -286,6 +286,7 @@ def options_of(tmp_path, *more):
     return ["run", str(source), "-o", str(tmp_path / "model"), *sizes, *more]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     make_small(monkeypatch)
     first_losses = []

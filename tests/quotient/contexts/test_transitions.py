@@ -51,6 +51,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> Engine:
     return Engine(python(), LanguageTables(python()))
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_changes_no_answer(monkeypatch):
     rng = random.Random(11)
     short = forgetful(monkeypatch).document(SAMPLE)

@@ -124,6 +124,7 @@ def test_a_text_without_a_known_truth_is_neither_right_nor_wrong():
     assert summary.faults["types"] is None
 
 
+@pytest.mark.slow
 def test_the_report_has_a_table_for_each_sort(pair, tmp_path):
     for seed in (0, 1):
         out = tmp_path / f"seed-{seed}"
