@@ -84,7 +84,7 @@ ANGLES = (
 )
 
 
-@pytest.mark.parametrize("of", (TYPESCRIPT, TSX), ids=lambda of: of.language.name)
+@pytest.mark.parametrize("of", [TYPESCRIPT, TSX], ids=lambda of: of.language.name)
 @pytest.mark.parametrize("text", ANGLES)
 def test_the_true_rest_of_a_line_connects_at_each_cursor_around_angles(of, text):
     assert of.accepts(text)
