@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.assumed_text import indentation
-from fimlsp.quotient.recovery.lexemes import indentation_at, lexemes
+from fimlsp.quotient.recovery.lexemes import CursorLine, indentation_at, lexemes
 from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above, is_slip
 from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
@@ -376,12 +376,21 @@ def _with_line_mended(left: RepairedLeft) -> Iterator[RepairedLeft]:
 
 
 def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:
-    """*left* with the cursor's own line repaired up to the cursor."""
+    """*left* with the cursor's own line repaired up to the cursor.
+
+    If the line below is deeper, the repair does not end the header that it needs.
+    """
     stop, cursor = left.stop, left.text.cursor
     start, _ = left.text.document.statement_before(stop)
-    document = left.text.document
+    document, below = left.text.document, left.below()
+    following = below.next_line(below.begin)
     statements = Statements(
-        left.assumed, document.transitions.lines, document.data[:cursor], cursor, open_end=True
+        left.assumed,
+        document.transitions.lines,
+        document.data[:cursor],
+        cursor,
+        open_end=True,
+        then=following and CursorLine(following.column),
     )
     if left.assumed.tables.offside:
         reading: Reading | None = statements.read_up_to(start)

@@ -501,6 +501,8 @@ class Search:
             cost += INSERTED * sum(opened)
             if opened and self.opens and changes and self._ends_header(len(self.symbols) - 1):
                 cost += HEADER
+            if self.opens and self.line_ends[0] == len(self.symbols):
+                cost += self.ends.of(chart).get(True, (0, ()))[0]  # the text that the header still lacks
             return LineRepair(cost, turned(changes, len(self.symbols)) if self.backward else changes)
         size, repairs = len(self.symbols), list[LineRepair]()
         for opens, (more, symbols) in self.ends.of(chart, most_more=MISFIT).items():
