@@ -43,6 +43,12 @@ def test_the_map_names_nothing_else(title):
     assert [name for name in names if not (FOLDERS[title] / name).exists()] == []
 
 
+def test_each_module_that_is_named_without_its_folder_is_there():
+    folders = (*ROOMS, "src/fimlsp", "tests", "benchmarks")
+    modules = {path.name for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    assert set(re.findall(r"`(\w+\.py)`", ARCHITECTURE)) - modules == set()
+
+
 CODE = """
 LIMIT = 1
 kept: int = 2

@@ -71,7 +71,7 @@ SAMPLES = {
     "lexing/line.py": {"b'%s*(?:[": {"marks": rb";,", "other": rb"[^\r\n;,]"}},
     "lsp_server/workspace_files.py": {"fnmatch": {"name": "*a*?[a-z]*b*"}},
     "models/checkpoints/hub.py": {"f'(": {"quantisation": "Q4_K_M"}},
-    "quotient/states/checked_state.py": {"b'": {"word": b"name"}},
+    "quotient/states/fault_repairs.py": {"b'": {"word": b"name"}},
 }
 
 
