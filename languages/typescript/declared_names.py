@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import NamedTuple
 
 from fimlsp.languages.suggested_lines import LinesPolicy
 
@@ -20,8 +22,9 @@ _LEXICAL = frozenset((b"let", b"const", b"class"))
 _BEFORE_CLASS = frozenset((b"", b";", b"{", b"}", b"export", b"default", b"abstract", b"declare"))
 _NO_NAMES = frozenset((b"enum", b"extends", b"in", b"instanceof", b"of", b"as", b"is", b"satisfies"))
 _NAME = re.compile(rb"[^\W\d][\w$\x80-\xff]*|[$\x80-\xff][\w$\x80-\xff]*")
-_LABEL_USED = re.compile(rb"\b(?:break|continue)[ \t]+([A-Za-z_$][\w$]*)")
-_PRIVATE_USED = re.compile(rb"\.(#[A-Za-z_$][\w$]*)")
+_AFTER_NAME = frozenset((b"=", b":", b";", b",", b"!", b"<", b"{", b"in", b"of", b"extends", b"implements"))
+_JUMPS = frozenset((b"break", b"continue"))
+_AFTER_LABEL = frozenset((b";", b"}"))
 _MOST_READ = 200_000
 
 
@@ -53,36 +56,56 @@ def first_declared_twice(left: bytes, text: bytes, right: bytes) -> int | None:
     return None
 
 
+class _Piece(NamedTuple):
+    """A word or a sign of code at an offset; `is_last` if its line ends after it."""
+
+    text: bytes
+    offset: int
+    is_last: bool
+
+
+def _pieces(data: bytes) -> Iterator[_Piece]:
+    """The words and signs of *data*, without comments and strings."""
+    found = [piece for piece in _PIECE.finditer(data) if piece["code"] is not None]
+    for piece, after in zip_longest(found, found[1:]):
+        is_last = after is None or b"\n" in data[piece.end() : after.start()]
+        yield _Piece(piece["code"], piece.start(), is_last)
+
+
 def _declarations(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
     """The brackets of *data*, and the names that it declares with the offsets of their declarations."""
     before, word, at = b"", b"", 0
-    for piece in _PIECE.finditer(data):
-        code = piece["code"]
-        if code is None:
-            continue
-        if word and _NAME.fullmatch(code) and code not in _NO_NAMES:
+    for piece, after in pairwise((*_pieces(data), _Piece(b"", len(data), is_last=True))):
+        code = piece.text
+        is_name = word and _NAME.fullmatch(code) and code not in _NO_NAMES
+        if is_name and (piece.is_last or after.text in _AFTER_NAME):
             yield b" ", code, at
         is_declared = code in _LEXICAL and before not in (b".", b"?")
         word = code if is_declared and (code != b"class" or before in _BEFORE_CLASS) else b""
-        at, before = piece.start(), code
+        at, before = piece.offset, code
         if code in b"()[]{}":
-            yield code, b"", piece.start()
+            yield code, b"", piece.offset
 
 
 def first_undeclared(left: bytes, text: bytes, right: bytes) -> int | None:
-    """The offset in *text* of the first label or private name that no part of the file declares."""
-    whole = left + text + right
-    labels = (
-        used.start(1)
-        for used in _LABEL_USED.finditer(text)
-        if not re.search(rb"(?<![\w$])%s\s*:" % re.escape(used[1]), left + text)
-    )
-    private = (
-        used.start(1)
-        for used in _PRIVATE_USED.finditer(text)
-        if not re.search(rb"(?<![.\w$])%s(?![\w$]|\s+in\b)" % re.escape(used[1]), whole)
-    )
-    return min((*labels, *private), default=None)
+    """The offset in *text* of the first label or private name that nothing declares. O(text)."""
+    whole, begin, end = left + text + right, len(left), len(left) + len(text)
+    if len(whole) > _MOST_READ or not any(word in text for word in (*_JUMPS, b"#")):
+        return None
+    pieces = list(_pieces(whole))
+    edge = _Piece(b"", len(whole), is_last=True)
+    triples = list(zip((edge, *pieces), pieces, (*pieces[1:], edge), strict=False))
+    labels = {name.text for _, name, after in triples if after.text == b":" and name.offset < end}
+    private = {name.text for before, name, after in triples if before.text != b"." and after.text != b"in"}
+    for before, name, after in triples:
+        is_label = before.text in _JUMPS and not before.is_last and _NAME.fullmatch(name.text)
+        is_private = before.text == b"." and name.text.startswith(b"#")
+        is_lacking = (is_private and name.text not in private) or (
+            is_label and name.text not in labels and (name.is_last or after.text in _AFTER_LABEL)
+        )
+        if is_lacking and begin <= name.offset < end:
+            return name.offset - begin
+    return None
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class RepairChoice:
     def choose_reopened(self, nearest: Choice, options: ConnectOptions) -> Iterator[Choice]:
         """As `choose_finishing`: a closing bracket of the rest was opened before the cursor.
 
-        None if a middle that opens that bracket is *nearest*, or only finishes the line.
+        Nothing if a middle that opens that bracket is *nearest*, or only finishes the line.
         """
         if not (_balances(nearest) or self.finishes(nearest)):
             yield from islice(self._finishing(reopened(in_block(self.left), self.right), options), 1)

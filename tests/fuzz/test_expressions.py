@@ -66,7 +66,6 @@ SAMPLES = {
         "token": {"token": DECLARED.token.pattern},
     },
     "languages/typed/lexicon.py": {"b'": {"lexeme": LEXICON.lexeme.pattern}},
-    "languages/typescript/declared_names.py": {"b'(?<!": {"used": (b"", b"name")}},
     "lexing/lexer_tables.py": {"b'%s*(?:(": {"loops": rb"[^\"\\\n]", "detours": rb"[\\][^\n]"}},
     "lexing/line.py": {"b'%s*(?:[": {"marks": rb";,", "other": rb"[^\r\n;,]"}},
     "lsp_server/workspace_files.py": {"fnmatch": {"name": "*a*?[a-z]*b*"}},
