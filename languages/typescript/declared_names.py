@@ -19,12 +19,17 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _LEXICAL = frozenset((b"let", b"const", b"class"))
+_BEFORE_NONE = frozenset((b".", b"?", b"<", b","))
+"""Signs before a member, or before a parameter of types."""
 _BEFORE_CLASS = frozenset((b"", b";", b"{", b"}", b"export", b"default", b"abstract", b"declare"))
 _NO_NAMES = frozenset((b"enum", b"extends", b"in", b"instanceof", b"of", b"as", b"is", b"satisfies"))
 _NAME = re.compile(rb"[^\W\d][\w$\x80-\xff]*|[$\x80-\xff][\w$\x80-\xff]*")
 _AFTER_NAME = frozenset((b"=", b":", b";", b",", b"!", b"<", b"{", b"in", b"of", b"extends", b"implements"))
 _JUMPS = frozenset((b"break", b"continue"))
 _AFTER_LABEL = frozenset((b";", b"}"))
+_LABEL = re.compile(rb"(?<![\w$])([A-Za-z_$][\w$]*)\s*:")
+_PRIVATE = re.compile(rb"(?<!\.)(#[A-Za-z_$][\w$]*)(?![\w$]|\s+in\b)")
+"""Whatever may declare a label or a private name, also in the text of templates."""
 _MOST_READ = 200_000
 
 
@@ -80,7 +85,7 @@ def _declarations(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
         is_name = word and _NAME.fullmatch(code) and code not in _NO_NAMES
         if is_name and (piece.is_last or after.text in _AFTER_NAME):
             yield b" ", code, at
-        is_declared = code in _LEXICAL and before not in (b".", b"?")
+        is_declared = code in _LEXICAL and before not in _BEFORE_NONE
         word = code if is_declared and (code != b"class" or before in _BEFORE_CLASS) else b""
         at, before = piece.offset, code
         if code in b"()[]{}":
@@ -95,8 +100,7 @@ def first_undeclared(left: bytes, text: bytes, right: bytes) -> int | None:
     pieces = list(_pieces(whole))
     edge = _Piece(b"", len(whole), is_last=True)
     triples = list(zip((edge, *pieces), pieces, (*pieces[1:], edge), strict=False))
-    labels = {name.text for _, name, after in triples if after.text == b":" and name.offset < end}
-    private = {name.text for before, name, after in triples if before.text != b"." and after.text != b"in"}
+    labels, private = {*_LABEL.findall(left + text)}, {*_PRIVATE.findall(whole)}
     for before, name, after in triples:
         is_label = before.text in _JUMPS and not before.is_last and _NAME.fullmatch(name.text)
         is_private = before.text == b"." and name.text.startswith(b"#")

@@ -54,6 +54,11 @@ FAULTS = [
     ("tsx", "a = <p>{b} <|continue shopping</p>;|>\n"),
     ("tsx", "a = <p>let us know, let me see</p>;\n<|b = <p>let us go</p>;|>\n"),
     ("typescript", "let a;\n<|¦let a|>\n"),
+    (
+        "typescript",
+        "function f<const A extends b>(): void;\n<|function f<const A extends b>(c: A): void;|>\n",
+    ),
+    ("javascript", "class A {\n  b = `${`${c}`}`;\n  #d() {}\n  e() {\n    <|return this.#d();|>\n  }\n}\n"),
     ("javascript", "class A {\n  #b;\n  m() {\n    <|this.#b();|>\n  }\n}\n"),
     ("javascript", "class A {\n  m() {\n    <|this.#b();|>\n  }\n  #b() {}\n}\n"),
     ("javascript", "class A {\n  m() {\n    <|this.¦#b();|>\n    c.#b;\n  }\n}\n"),
