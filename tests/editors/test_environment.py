@@ -191,7 +191,7 @@ def test_nobody_but_what_it_depends_on_is_asked_for(supplies):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         index = f"http://127.0.0.1:{server.server_port}/"
         nothing = {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": ""}
         last = make(supplies, "--extra", "more", offline=False, PIP_INDEX_URL=index, **nothing)[1]

@@ -51,7 +51,7 @@ def test_middles(of):
 @ALL
 def test_random_programs_are_read_as_the_grammar_made_them(of):
     program = program_of(of.language)
-    for seed in (3, 14, 27):
+    for seed in (3, 14):
         rng = random.Random(seed)
         data = program(rng, rng.choice((5, 20, 100)))
         assert of.start_between(b"", data).complete, data

@@ -263,5 +263,5 @@ def start(kind):
     server.listed = {"object": "list", "data": [entry]}
     server.model, server.asked = own_model(), []
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     return server

@@ -58,7 +58,7 @@ def listening(reply):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.reply = reply
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     return server
 
 

@@ -12,6 +12,7 @@ from fimlsp.models.loading import load_model
 from fimlsp.models.remote.look_ahead import LookAhead
 from fimlsp.quotient.engine import Engine
 
+from ...sampling import sampled
 from .one_by_one import OneByOne
 from .random_models import MODELS
 
@@ -69,7 +70,7 @@ def pair(request, served):
     return model, replace(model, network=OneByOne(address, model.network))
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("settings", sampled(SETTINGS, 3))
 @pytest.mark.parametrize("cursor", FEW_CURSORS)
 def test_runs_write_what_token_by_token_writes(pair, cursor, settings):
     check(*pair, cursor, settings)

@@ -69,7 +69,7 @@ def answers(proxy, start, faults, family=None):
     return told
 
 
-@pytest.mark.parametrize("fault", sampled(FAULTS, 2))
+@pytest.mark.parametrize("fault", sampled(FAULTS, 3))
 def test_a_fault_costs_the_text_or_gives_a_reason_and_leaves_nothing_behind(proxy, start, fault):
     told = answers(proxy, start, [fault, fault])
     assert told.total() == 2

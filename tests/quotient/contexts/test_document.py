@@ -14,6 +14,7 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.testing.checking import VIABLE, fed, verdict
 
+from ...sampling import sampled
 from ..middle_support import cursor_in, engine
 from ..states.test_files import PIECES, cuts, files, mutated
 
@@ -201,7 +202,7 @@ def edited(data: bytes, edit: tuple[int, int, bytes]) -> Document:
     return document
 
 
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("name", sampled(EDITS, 3))
 def test_edits_that_change_what_follows(name):
     """Each cursor is used first, and after all others before it."""
     document = edited(*EDITS[name])
