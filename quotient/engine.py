@@ -162,7 +162,8 @@ class Document(ContextDocument):
             mended, rest = self._with_rest(start, end)
             if is_within_lexeme(mended):
                 return mended, rest
-        state, repairs = self._recoveries.readings(self, connected, stands, start, end, options)
+        check = partial(self._checked_repaired, options=options)
+        state, repairs = self._recoveries.readings(self, connected, stands, start, end, options, check)
         if staying is None and connected is not None and not repairs:
             mended, rest = self._with_rest(start, end)
             if mended is not None:
@@ -181,13 +182,33 @@ class Document(ContextDocument):
             return None, ()
         line_end = end + len(follows)
         after = _connected(self, line_end, line_end, ConnectOptions())
-        rest = b"" if after is None else after.shortest_completion
+        whole = after and self._checked_repaired(RepairedText(self, line_end, line_end), after, ConnectOptions())
+        rest = b"" if whole is None else whole.shortest_completion
         if not rest:
             return None, ()
         text = RepairedText(self, start, end)
         text.replace([(line_end, line_end, rest)])
         options = ConnectOptions(forbid_escape=True, falls_back=False)
-        return _connected(text.document, start, end, options), tuple(text.repairs)
+        state = _connected(text.document, start, end, options)
+        if state is not None and not is_within_lexeme(state):
+            state = self._checked_repaired(text, state, options)
+        return state, tuple(text.repairs)
+
+    def _checked_repaired(self, text: RepairedText, state: State, options: ConnectOptions) -> State | None:
+        """*state* in the repaired *text*, with the language's check of whole texts if that is of `structure`."""
+        check = self.tables.whole_text_check
+        if check is None or not check.structure:
+            return state
+        sides = TextSides(
+            check,
+            (text.data[: text.cursor], text.data[text.cursor_end :]),
+            state,
+            partial(text.document.statement_start, text.cursor),
+            FinerLanguage(self.tables.language.finer, lambda _: None, lambda: False),
+            stays=options.forbid_escape,
+            lenient=True,
+        )
+        return checked(sides)
 
     def _is_before_quote(self, start: int, end: int) -> bool:
         """True if *start* is in a string, and a quote follows *end*: one that an editor has closed."""

@@ -106,6 +106,7 @@ class TagNames(WholeTextCheck):
     """Compares the names of tags, in a language with the lexemes *lexical*."""
 
     spelt_after = (b"</",)
+    structure = True
 
     def __init__(self, lexical: LexerTables) -> None:
         self._lexical = lexical

@@ -61,8 +61,9 @@ def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor
     if state.complete:
         return True
     lexical, completion = document.tables.lexical, state.shortest_completion
-    read = lexemes(lexical, completion, 0, len(completion)).read
-    if read and read[-1].missing:
+    reading = lexemes(lexical, completion, 0, len(completion))
+    read = reading.read
+    if reading.unreadable or (read and read[-1].missing):
         return False
     openers, closing = document.tables.language.closers, document.tables.language.closing
     depth = lowest = 0

@@ -8,6 +8,7 @@ columns show where a bracket or a word such as `end` is missing, long before the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from fimlsp.lexing.line import physical_end
@@ -145,6 +146,7 @@ class Nesting:
         self._end_condition(number)
         if names[0] in self.closing:
             self._close_deeper(number)
+            self._close_within(number, names[0])
             self._open_for(number, names[0])
         elif names[-1] != _LABEL_END:
             if not self._may_close_deeper(number):
@@ -253,6 +255,14 @@ class Nesting:
     def _close_deeper(self, number: int) -> None:
         """Close before line *number* everything opened in deeper lines."""
         while self.opened and self.opened[-1].column.deeper_than(self.lines[number].column):
+            self._close(number)
+
+    def _close_within(self, number: int, name: str) -> None:
+        """Close before line *number* whatever is open within the bracket of its column that *name* closes."""
+        column = self.lines[number].column
+        alike = takewhile(lambda opened: opened.column == column, reversed(self.opened))
+        inner = next((count for count, opened in enumerate(alike) if self._closes(name, opened)), 0)
+        for _ in range(inner):
             self._close(number)
 
     def _close_alike(self, number: int) -> None:

@@ -6,7 +6,7 @@ line is read between them, in the first of several ways that connects and fits t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
@@ -40,6 +40,10 @@ def _finishes(document: ContextDocument, connected: State, start: int, end: int)
     if tables.offside:
         return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
     return opens_as_needed(document, connected, start, end)
+
+
+Check = Callable[[RepairedText, State], State | None]
+"""The state of the middles in a repaired text that pass a check of the whole; None if none does."""
 
 
 class RepairedReadings(NamedTuple):
@@ -77,21 +81,23 @@ class Recoveries:
         start: int,
         end: int,
         options: ConnectOptions,
+        check: Check,
     ) -> tuple[State | None, tuple[TextRepair, ...]]:
         """The union of all readings at a cursor, and the repairs of the last repaired one.
 
-        The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. It is not
-        repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
+        The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. Repaired
+        ones pass the *check*. It is not repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
         """
         found = _NOT_REPAIRED
         if connected is None or not _finishes(document, connected, start, end):
             recovery = self._at(document, start, end)
-            found = recovery.readings(document, start, end, options, connects=connected is not None)
+            connects = connected is not None
+            found = recovery.readings(document, start, end, options, check, connects=connects)
         state, repairs = found.state, found.repairs
         as_likely, unlikely = (stands, None) if found.stands_as_well else (None, stands)
         if may_be_forgotten(document, connected, start, end):
             recovery = self._at(document, start, end, forgotten=True)
-            forgotten = recovery.readings(document, start, end, options)
+            forgotten = recovery.readings(document, start, end, options, check)
             state = state if forgotten.repairs == repairs else either(state, forgotten.state)
             repairs = forgotten.repairs or repairs
         return either(as_likely, state, unlikely=unlikely), repairs
@@ -199,10 +205,11 @@ class Recovery:
         start: int,
         end: int,
         options: ConnectOptions,
+        check: Check,
         *,
         connects: bool = False,
     ) -> RepairedReadings:
-        """The readings of the middles for `data[start:end]` in repaired texts.
+        """The readings of the middles for `data[start:end]` in repaired texts, as far as they pass the *check*.
 
         If the text *connects* as it stands, the cheapest middle has to finish the cursor's line and no more.
         If it does not, and the nearest reading is in doubt, such a reading is possible as well. So are those
@@ -219,7 +226,7 @@ class Recovery:
         has_rest, is_sure = self._has_rest(document, end), nearest is not None and nearest.is_sure
         if nearest is not None and is_sure and (not has_rest or self._choice.finishes(nearest)):
             others = self._choice.choose_others(options)
-            return _readings(nearest, others)
+            return _readings(nearest, others, check)
         finishing = self._choice.choose_finishing(end, options, of_rest=is_sure)
         is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
         if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
@@ -232,11 +239,12 @@ class Recovery:
         if not choices and nearest is not None and not is_sure:
             choices += self._choice.choose_reopened(nearest, options)
         if not choices:
-            return _readings(nearest, ())
-        found = _readings(choices[0], choices[1:], stands_as_well=connects and is_at_cursor)
+            return _readings(nearest, (), check)
+        found = _readings(choices[0], choices[1:], check, stands_as_well=connects and is_at_cursor)
+        near = nearest and check(nearest.text, nearest.state)
         if is_sure:
-            return found._replace(state=either(found.state, unlikely=nearest and nearest.state))
-        return found._replace(state=either(nearest and nearest.state, found.state))
+            return found._replace(state=either(found.state, unlikely=near))
+        return found._replace(state=either(near, found.state))
 
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
@@ -244,12 +252,12 @@ class Recovery:
 
 
 def _readings(
-    first: Choice | None, others: Iterable[Choice], *, stands_as_well: bool = False
+    first: Choice | None, others: Iterable[Choice], check: Check, *, stands_as_well: bool = False
 ) -> RepairedReadings:
     """The readings of the *first* choice and of *others*; the text as it stands, if there is none."""
     if first is None:
         return _NOT_REPAIRED
-    state = either(first.state, *(choice.state for choice in others))
+    state = either(*(check(choice.text, choice.state) for choice in (first, *others)))
     return RepairedReadings(state, tuple(first.text.repairs), stands_as_well)
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from fimlsp.lexing.interruption import checkpoint
-from fimlsp.lexing.nesting import Column
+from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import merged
+from fimlsp.quotient.recovery.lexemes import lexemes
 from fimlsp.quotient.recovery.line_edits import (
     header_above,
     header_end,
@@ -51,7 +52,7 @@ class RepairedRight(RestOfLine):
         attempts: dict[int, int] = {}
         for _ in range(_MOST_REPAIRS):
             checkpoint()
-            position = self.text.document.broken_below(self.start)
+            position = self._broken_below()
             if position is None:
                 return
             edits = () if attempts else lost_string_start(self.statements(), self.start)
@@ -60,10 +61,48 @@ class RepairedRight(RestOfLine):
                 continue
             attempts[position] = attempt = attempts.get(position, 0) + 1
             self.text.replace(first_edits(RIGHT_REPAIRS, BrokenBelow(self, position), attempt))
-        position = self.text.document.broken_below(self.start)
+        position = self._broken_below()
         if position is not None:
             end = position + self.text.document.line_at(position).size
             self.text.replace([(self.start, end, b"")])
+
+    def _broken_below(self) -> int | None:
+        """The start of the last unreadable line; None if all from `start` on can be read.
+
+        With several line starts, a line of code counts as unreadable if it can only be text of a string.
+        """
+        document, lexical = self.text.document, self.assumed.tables.lexical
+        if not lexical.line_starts:
+            return document.broken_below(self.start)
+        place = self.start
+        last: int | None = None
+        modes = self._modes_below
+        for line in document.transitions.lines.lines(self.text.data, place):
+            context = document.right_at(place)
+            if not context.broken and any(map(context.ways_from, self._line_starts(modes))):
+                break
+            last = place
+            modes = lexemes(lexical, self.text.data, place, place + line.size, modes=modes).modes or modes
+            place += line.size
+        return last
+
+    @property
+    def _modes_below(self) -> ModeStack:
+        """The modes after the cursor's line, without a middle."""
+        text, lexical = self.text, self.assumed.tables.lexical
+        start, context = text.document.left_at(text.cursor)
+        modes = context.modes
+        for span in ((start, text.cursor), (text.cursor_end, self.start)):
+            modes = lexemes(lexical, text.data, *span, modes=modes).modes or modes
+        return modes
+
+    def _line_starts(self, modes: ModeStack) -> list[int]:
+        """The numbers of the line starts from which text in *modes* may be read; in code no string's."""
+        tables = self.assumed.tables
+        if tables.language.strings_in(modes.opened):
+            return [number for number in (modes.starts_line,) if number is not None]
+        starts = enumerate(tables.lexical.line_starts)
+        return [number for number, start in starts if not tables.language.strings_in(start.opened)]
 
     def balanced(self, left: RepairedLeft) -> Iterator[Edits]:
         """Edits after which the lines below may follow any line of the cursor; gentlest first."""

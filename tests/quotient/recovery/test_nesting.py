@@ -44,6 +44,7 @@ ADDED = {
         "package p\n\nfunc f() {\nL:\n\tfor {\n\t\tif a &&\n\t\t\tb {\n\t\t\tc()\n\t\t}\n\t}\n\t<|>\n}\n",
         "package p\n\nfunc f(\n\ta int,\n\tb int) (c error) {\n\td()\n\t<|>\n}\n",
         "package p\n\nvar x = `{\n(\n`\n\nfunc f() {\n\t<|>\n}\n",
+        "package p\n\nfunc f() {\n\tg(T{\n\t\ta,\n\t\t<|>\n\t\tb,« }»\n\t)\n\th()\n}\n",
     ],
     "json": [
         '{\n  "a": [\n    1,\n    2« ]»\n  ,\n  <|>\n}\n',
@@ -59,6 +60,7 @@ ADDED = {
         "f(a => {\n  <|>\n  b()« } )»\nfunction g() {\n}\n",
         "switch (a) {\n  case 1:« {»\n    b()\n  }\n  <|>\n}\n",
         "f(\n  a,\n  b) + {\n  c: <|>\n}\n",
+        "f({\n  a,\n  <|>\n  b« }»\n)\ng()\n",
     ],
     "tsx": [
         "let y = <|>\nlet x = (\n  <a\n    b={c}\n  >\n    {f.map((g) => {\n      if (g) {\n        h()« }»\n"
