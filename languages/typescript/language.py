@@ -17,7 +17,14 @@ from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.lexical_spec import LexicalSpec
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.lark_loader import OptionalLineEnds, PlaceChange, Places, read_grammar
-from fimlsp.quotient.language.contract import Language, OpenModes, ReadToCode, TextAfterCursor, WholeTextCheck
+from fimlsp.quotient.language.contract import (
+    Elements,
+    Language,
+    OpenModes,
+    ReadToCode,
+    TextAfterCursor,
+    WholeTextCheck,
+)
 from fimlsp.quotient.language.editor_policy import Comment, EditorPolicy
 
 _BUILT_IN = (
@@ -66,6 +73,13 @@ _ELEMENTS = {
     **dict.fromkeys(("FRAGMENT", "CHILD_FRAGMENT", "VALUE_FRAGMENT"), "FRAGMENT_END"),
     **dict.fromkeys(("TAG_BRACE", "CHILD_BRACE"), "}"),
 }
+_TAGS = Elements(
+    starts=frozenset({"TAG_START", "CHILD_START", "VALUE_START"}),
+    opens="TAG_END",
+    empty="TAG_CLOSED",
+    closes=("CLOSE_START", "CLOSE_END"),
+    closing=lambda start: b"</" + start[1:] + b">",
+)
 _TERMINALS: Mapping[str, str] = {COMMENT_END: LINE_END, "RESTRICTED_COMMENT": "RESTRICTED_END"}
 _PARTS = frozenset(ELEMENT_KINDS) - {"TAG_START", "FRAGMENT"}
 _LINE_ENDS = OptionalLineEnds(
@@ -108,6 +122,11 @@ class TypeScript(Language):
     def enclosures(self) -> Mapping[str, str]:  # type: ignore[override]  # likewise
         """As in `Language`."""
         return _ENCLOSURES | _ELEMENTS if self.jsx else _ENCLOSURES
+
+    @property
+    def elements(self) -> Elements | None:
+        """As in `Language`."""
+        return _TAGS if self.jsx else None
 
     @property
     def editor(self) -> EditorPolicy:

@@ -205,6 +205,22 @@ class OpenModes:
         return (StringTail((), position, ()),)
 
 
+@value
+class Elements:
+    """Enclosures that start with a tag of several terminals and end with another, as in JSX.
+
+    A tag starts with one of the terminals `starts`. One with content ends with `opens`, another one with
+    `empty`. `closes` are the terminals of a closing tag. `closing` gives its text by that of the first
+    terminal of the opening one.
+    """
+
+    starts: frozenset[str]
+    opens: str
+    empty: str
+    closes: tuple[str, ...]
+    closing: Callable[[bytes], bytes]
+
+
 class Language(ABC):
     """A language, as a value: equal languages share their tables, which are made for the first engine.
 
@@ -217,6 +233,11 @@ class Language(ABC):
     enclosures: Mapping[str, str]
     blocks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     byte_order_mark: bool = False
+
+    @property
+    def elements(self) -> Elements | None:
+        """The enclosures with tags, if there are any."""
+        return None
 
     @property
     def closers(self) -> Mapping[str, tuple[str, ...]]:

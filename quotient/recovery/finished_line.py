@@ -11,11 +11,12 @@ from functools import cached_property
 
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.line import Line, unmatched_brackets
-from fimlsp.lexing.nesting import Column
+from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes, may_end_early
+from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.separators import rest_lacks_separator
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
@@ -56,12 +57,14 @@ def balances_line(document: ContextDocument, state: State, cursor: int, cursor_e
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
     """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
 
-    It opens no comment for later text to close, and brackets only if the lines below are deeper.
+    It opens no comment for later text to close, and brackets only if the lines below are deeper. It closes
+    some of the lines above only if columns show no lack of others.
     """
     if state.complete:
         return True
     lexical, completion = document.tables.lexical, state.shortest_completion
-    reading = lexemes(lexical, completion, 0, len(completion))
+    modes = _modes_at(document, cursor) if lexical.line_starts else None
+    reading = lexemes(lexical, completion, 0, len(completion), modes=modes)
     read = reading.read
     if reading.unreadable or (read and read[-1].missing):
         return False
@@ -71,7 +74,15 @@ def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor
         depth -= name in closing
         lowest = min(lowest, depth)
         depth += name in openers
-    return depth == lowest or (not lowest and _CursorLine(document, cursor, cursor_end).is_above_deeper)
+    if depth != lowest:
+        return not lowest and _CursorLine(document, cursor, cursor_end).is_above_deeper
+    return not lowest or not Nesting(document, cursor, cursor_end).edits()
+
+
+def _modes_at(document: ContextDocument, cursor: int) -> ModeStack | None:
+    """The modes of the lexer at the *cursor*."""
+    start, context = document.left_at(cursor)
+    return lexemes(document.tables.lexical, document.data, start, cursor, modes=context.modes).modes
 
 
 class _CursorLine:

@@ -158,7 +158,7 @@ class _Reader:
                 position = self._after_unreadable(position)
                 continue
             kind, end = match
-            if end == len(self.text) and not self.modes.in_code:
+            if end == len(self.text) and not self._ends_at(kind):
                 break
             last = kind
             self._take(kind, position, end)
@@ -166,6 +166,11 @@ class _Reader:
         self._close_strings()
         joined = last == self.lexical.line_joiner
         return Lexemes(tuple(self.read_so_far), tuple(self.unreadable), joined, self.modes)
+
+    def _ends_at(self, kind: int) -> bool:
+        """True if a lexeme of *kind* ends where the text ends; text in a string may go on there."""
+        lexical = self.lexical
+        return self.modes.in_code or (bool(lexical.line_starts) and kind in lexical.mode_changers)
 
     def _match(self, position: int) -> tuple[int, int] | None:
         """The kind and the end of the lexeme at *position*; None if no grammar uses such a lexeme."""

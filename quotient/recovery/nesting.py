@@ -7,7 +7,7 @@ columns show where a bracket or a word such as `end` is missing, long before the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -31,28 +31,51 @@ _NO_BLOCKS = frozenset("([")
 
 
 class _Line(NamedTuple):
-    """A physical line with code, or several that a lexeme joins; `opaque` if it is the cursor's."""
+    """A physical line with code, or several that a lexeme joins; `opaque` if it is the cursor's.
+
+    It is read in `modes`, which are None if all lines start in the same.
+    """
 
     start: int
     column: Column
     read: tuple[Lexeme, ...]
+    end: int
+    modes: ModeStack | None
     opaque: bool = False
 
 
 class _Opened(NamedTuple):
-    """An open bracket or block: the kind of its lexeme, None if the cursor's line may open it; its line."""
+    """An open bracket, block or element: the kind of its lexeme, None if the cursor's line may open it.
+
+    An element has the start of its `tag`, such as `<a`.
+    """
 
     kind: str | None
     column: Column
     line: int
     is_last: bool
+    tag: bytes = b""
+
+
+class _Word(NamedTuple):
+    """A text to add, and its kinds."""
+
+    kinds: tuple[str, ...]
+    text: bytes
+
+
+class _Tag(NamedTuple):
+    """A tag that has not ended: the text of its first lexeme, and the column of that line."""
+
+    text: bytes
+    column: Column
 
 
 class Nesting:
     """The lines around a cursor, which spans from *cursor* to *cursor_end*, read one by one.
 
     The elements of `opened` have the column of the line that opened them, and are closed after the last line
-    that is deeper. `added` has the kinds to add after each line. Lines that mark conflicts are left out.
+    that is deeper. `added` has the words to add after each line. Lines that mark conflicts are left out.
     """
 
     def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
@@ -64,6 +87,9 @@ class Nesting:
         self.kinds = self.tables.lexical.kinds
         self.closers = self.tables.language.closers
         self.closing = self.tables.language.closing
+        self.elements = self.tables.language.elements
+        self.tags: list[_Tag] = []
+        self.reread = -1  # the last line that was read again as a closing tag
         begin, above = document.left_at(_lines_up(self.data, line_start, MOST_LINES))
         self.modes: ModeStack | None = above.modes if self.tables.lexical.line_starts else None
         self.removed: list[Edit] = []
@@ -75,7 +101,7 @@ class Nesting:
         self.chart = self.first_chart
         self.n_charted = 0
         self.opened: list[_Opened] = []
-        self.added: dict[int, list[str]] = {}
+        self.added: dict[int, list[_Word]] = {}
 
     def edits(self) -> tuple[Edit, ...]:
         """Edits by which everything is closed in the column in which it is opened, and vice versa."""
@@ -85,11 +111,11 @@ class Nesting:
         if ends and not self.data[ends[-1] :].strip():
             while self.opened:
                 self._close(len(self.lines))
-        return *self.removed, *(self._edit(number, kinds) for number, kinds in self.added.items())
+        return *self.removed, *(self._edit(number, words) for number, words in self.added.items())
 
-    def _edit(self, number: int, kinds: list[str]) -> Edit:
+    def _edit(self, number: int, words: list[_Word]) -> Edit:
         end = self._without_line_end(self.lines[number]).read[-1].end
-        return end, end, b"".join(b" " + (self._word(kind) or b"") for kind in kinds)
+        return end, end, b"".join(b" " + word.text for word in words)
 
     def _without_line_end(self, line: _Line) -> _Line:
         """*line* without the lexeme of its end, which some languages have."""
@@ -100,6 +126,20 @@ class Nesting:
         """The shortest lexeme of *kind* at the start of a line of code; None if there is none."""
         lexical = self.tables.lexical
         return lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], self.kinds.index(kind))
+
+    def _end_of(self, opened: _Opened) -> _Word | None:
+        """The text that closes *opened*; None if that is unknown."""
+        kinds = self._kinds_closing(opened)
+        if self.elements is not None and opened.kind == self.elements.opens:
+            return _Word(kinds, self.elements.closing(opened.tag)) if opened.tag else None
+        text = self._word(kinds[0]) if kinds else None
+        return None if text is None else _Word(kinds, text)
+
+    def _kinds_closing(self, opened: _Opened) -> tuple[str, ...]:
+        """The kinds of the text that closes *opened*."""
+        if self.elements is not None and opened.kind == self.elements.opens:
+            return self.elements.closes
+        return () if opened.kind is None else self.closers[opened.kind][:1]
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
         """The lexemes from *start* to *end*; with several line starts they are read in the modes before."""
@@ -119,9 +159,10 @@ class Nesting:
             line = self.document.line_at(start)
             last = start if line.broken else start + line.size - 1
             end = min(physical_end(self.data, max(start, last)), stop)
+            modes = self.modes
             reading = self._lexemes(start, end)
             if reading.read:
-                yield _Line(start, self._column_at(start), reading.read)
+                yield _Line(start, self._column_at(start), reading.read, end, modes)
             start = end
 
     def _is_marker(self, start: int) -> bool:
@@ -130,8 +171,39 @@ class Nesting:
 
     def _around(self, start: int, cursor: int, cursor_end: int, end: int) -> Iterator[_Line]:
         """The cursor's line without its middle."""
-        before, after = (self._lexemes(*span).read for span in ((start, cursor), (cursor_end, end)))
-        yield _Line(start, self._column_at(start), (*before, *after), opaque=True)
+        modes, spans = self.modes, ((start, cursor), (cursor_end, end))
+        before, after = (self._lexemes(*span).read for span in spans)
+        yield _Line(start, self._column_at(start), (*before, *after), end, modes, opaque=True)
+
+    def _read_again(self, number: int, kinds: Iterable[str]) -> None:
+        """Read line *number* and those after it in the modes after *kinds*, with which text before it ends.
+
+        So far the lines were read as inside of that. The line of the cursor is not read again.
+        """
+        modes = self.lines[number].modes if number < len(self.lines) else None
+        for kind in kinds:
+            modes = None if modes is None else modes.after(kind)
+        if modes is None or self.elements is None:
+            return
+        self.modes = modes
+        for place in range(number, len(self.lines)):
+            line = self.lines[place]
+            if line.opaque:
+                return
+            self.lines[place] = line._replace(
+                modes=self.modes, read=self._lexemes(line.start, line.end).read or line.read
+            )
+
+    def _read_closing_tag(self, number: int) -> None:
+        """Read line *number* as a closing tag if it looks like one, and deeper lines left something open."""
+        line = self.lines[number]
+        if self.elements is None or self.kinds[line.read[0].kind] in self.elements.closes:
+            return
+        deeper = takewhile(lambda opened: opened.column.deeper_than(line.column), reversed(self.opened))
+        kinds = [kind for opened in deeper for kind in self._kinds_closing(opened)]
+        if kinds and self.data.startswith(self.elements.closing(b"<")[:-1], line.read[0].start):
+            self._read_again(number, kinds)
+            self.reread = number
 
     def _column_at(self, start: int) -> Column:
         return column_of(indentation_at(self.data, start))
@@ -141,6 +213,8 @@ class Nesting:
         if line.opaque:
             self._take_opaque(number)
             return
+        self._read_closing_tag(number)
+        line = self.lines[number]
         names = [self.kinds[lexeme.kind] for lexeme in self._without_line_end(line).read]
         self._forget_inline(number)
         self._end_condition(number)
@@ -156,6 +230,7 @@ class Nesting:
         closed: int | None = None
         column = line.column
         for index, name in enumerate(names, 1):
+            tag = self._tag_ended(line, index - 1)
             if index > 1 and name in self.closing and self._is_surplus(number, name):
                 lexeme = line.read[index - 1]
                 self.removed.append((lexeme.start, lexeme.end, b""))
@@ -165,18 +240,42 @@ class Nesting:
                 column = min(column, top.column)
             if name in self.closers:
                 is_last = all(later in self.closers for later in names[index:])
-                self.opened.append(_Opened(name, column, number, is_last))
+                outer = column if tag is None else min(column, tag.column)
+                self.opened.append(_Opened(name, outer, number, is_last, b"" if tag is None else tag.text))
         if not self._is_followed_deeper(number):
             self.opened = [opened for opened in self.opened if opened.line != closed]
+
+    def _tag_ended(self, line: _Line, index: int) -> _Tag | None:
+        """The tag that the lexeme number *index* of *line* ends; None if it ends none. It may start one."""
+        elements, lexeme = self.elements, line.read[index]
+        if elements is None:
+            return None
+        name = self.kinds[lexeme.kind]
+        if name in elements.starts:
+            self.tags.append(_Tag(self.data[lexeme.start : lexeme.end], line.column))
+        ends = name in (elements.opens, elements.empty)
+        return self.tags.pop() if ends and self.tags else None
 
     def _take_opaque(self, number: int) -> None:
         """Take the cursor's line, which may close and open whatever the lines around it require."""
         column = self.lines[number].column
+        self._close_siblings(number)
         while self.opened and self._ends_before(number):
             self.forgotten = self.opened.pop()
         is_inside = bool(self.opened) and self.opened[-1].column == column
         if self._is_followed_deeper(number) and not is_inside:
             self.opened.append(_Opened(None, column, number, is_last=True))
+
+    def _close_siblings(self, number: int) -> None:
+        """Close the elements directly before the cursor's line that have its column, if it has code itself.
+
+        They have no content in other lines, which would be deeper.
+        """
+        line = self.lines[number]
+        if self.elements is None or not line.read or self.kinds[line.read[0].kind] in self.closing:
+            return
+        while self.opened and self.opened[-1].tag and self.opened[-1][1:3] == (line.column, number - 1):
+            self._close(number)
 
     def _is_followed_deeper(self, number: int) -> bool:
         following = self.lines[number + 1 : number + 2]
@@ -194,6 +293,8 @@ class Nesting:
         """True if *name* in the inside of line *number* closes nothing, or a block that goes on after it."""
         column, top = self.lines[number].column, self.opened[-1] if self.opened else None
         if top is None or top.kind is None or not top.is_last or not column.deeper_than(top.column):
+            return False
+        if self.elements is not None and name in self.elements.closes:
             return False
         is_forgotten = self.forgotten is not None and top.line < self.forgotten.line
         if is_forgotten or self._may_open_since(top.line, number):
@@ -235,7 +336,8 @@ class Nesting:
         top = self.opened[-1] if self.opened else None
         if top is None or not top.is_last or top.line != number - 1 or line.column.deeper_than(top.column):
             return
-        if self.kinds[line.read[0].kind] in self.closing or self._is_label(line) or top.kind in _NO_BLOCKS:
+        is_block = top.kind not in _NO_BLOCKS and not top.tag
+        if self.kinds[line.read[0].kind] in self.closing or self._is_label(line) or not is_block:
             return
         for before in reversed(self.lines[max(top.line - _MOST_CONDITION, 0) : top.line]):
             if line.column.deeper_than(before.column):
@@ -249,7 +351,7 @@ class Nesting:
         chart = self._chart_before(number) if deeper else None
         if chart is None or line.opaque:
             return True
-        kinds = [self.closers[opened.kind][0] for opened in reversed(deeper) if opened.kind is not None]
+        kinds = [kind for opened in reversed(deeper) for kind in self._kinds_closing(opened)]
         return self._after(self._scanned(chart, kinds), line) is not None
 
     def _close_deeper(self, number: int) -> None:
@@ -284,18 +386,19 @@ class Nesting:
         if chart is None:
             return 1
         closers: list[str] = []
-        for opened in reversed(self.opened):
+        for count, opened in enumerate(reversed(self.opened), 1):
             if opened.kind is None or opened.column != line.column:
                 break
-            closers.append(self.closers[opened.kind][0])
+            closers += self._kinds_closing(opened)
             if self._after(self._scanned(chart, closers), line) is not None:
-                return len(closers)
+                return count
         return 0
 
     def _chart_before(self, number: int) -> EarleySet | None:
         """The Earley set before line *number*, after all additions; None if it is unknown."""
         while self.n_charted < number and self.chart is not None:
-            line, added = self.lines[self.n_charted], self.added.get(self.n_charted, [])
+            line, words = self.lines[self.n_charted], self.added.get(self.n_charted, [])
+            added = [kind for word in words for kind in word.kinds]
             if not line.opaque:  # a line that does not fit is passed over
                 self.chart = self._scanned(self._after(self.chart, line), added) or self.chart
             self.n_charted += 1
@@ -325,13 +428,16 @@ class Nesting:
     def _close(self, number: int) -> None:
         """Close the innermost before line *number*."""
         top = self.opened.pop()
-        if top.kind is not None and self._word(self.closers[top.kind][0]) is not None:
-            self._add(number - 1, self.closers[top.kind][0])
+        if number != self.reread:
+            self._read_again(number, self._kinds_closing(top))
+        end = self._end_of(top)
+        if end is not None:
+            self._add(number - 1, end)
 
-    def _add(self, number: int, kind: str) -> None:
+    def _add(self, number: int, word: _Word) -> None:
         if self.lines[number].opaque:
             return
-        self.added.setdefault(number, []).append(kind)
+        self.added.setdefault(number, []).append(word)
         if number < self.n_charted:
             self.chart, self.n_charted = self.first_chart, 0
 
@@ -350,7 +456,7 @@ class Nesting:
         cut_off = [self.closers[kind][0] for kind in reversed(self._left_open(opening))]
         kind = self._fitting_opener(opening, cut_off, closer)
         if kind is not None:
-            self.added[opening] = [*cut_off, kind]
+            self.added[opening] = [_Word((each,), self._word(each) or b"") for each in (*cut_off, kind)]
             self.opened.append(_Opened(kind, column, opening, is_last=True))
 
     def _aligned_before(self, number: int) -> int | None:

@@ -66,6 +66,11 @@ ADDED = {
         "let y = <|>\nlet x = (\n  <a\n    b={c}\n  >\n    {f.map((g) => {\n      if (g) {\n        h()« }»\n"
         "      return g\n    })}\n  </a>\n)\n",
         "let x = `${a}b`\nfunction f() {\n  <|>\n}\n",
+        "let x = (\n  <a>\n    <b>c« </b>»\n    <d <|>/>\n  </a>\n)\n",
+        "let x = (\n  <a>\n    <b>c« </b>»\n    <d />\n    {<|>}\n  </a>\n)\n",
+        "let x = (\n  <a>\n    {<|>}\n    <b.c\n      d={e}>\n      {f}« </b.c>»\n  </a>\n)\n",
+        "let x = (\n  <a>\n    {b.map((c) => (\n      <d />« ) ) }»\n  </a>\n)\nf(<|>)\n",
+        "let x = (\n  <a>\n    <br />\n    <b>c</b>\n    text\n    <d\n      e\n    >\n      f\n    </d>\n  </a>\n)\nf(<|>)\n",
     ],
 }
 CASES = [(name, marked) for name, texts in ADDED.items() for marked in texts if marked]
