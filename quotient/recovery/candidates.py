@@ -16,6 +16,7 @@ from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.assumed_text import indentation
 from fimlsp.quotient.recovery.lexemes import CursorLine, indentation_at, lexemes
 from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above, is_slip
+from fimlsp.quotient.recovery.lines_after import repaired_after
 from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
@@ -89,6 +90,8 @@ def finishing(
     ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
     headed = _balanced(worded(left, right) if right.has_deeper_below else (), right, ((),))
     yield chain(finished, _balanced(lefts, right, ((),)), string_ended(left, right), headed, ended, repaired)
+    if not left.assumed.tables.offside and (after := repaired_after(left, right)) is not None:
+        yield iter((Candidate(after, left),))
     yield _all_enclosed(lefts, right)
     if not (left.depth and left.may_be_inside):
         yield _balanced(outside(left, surely=True), right, ((),))

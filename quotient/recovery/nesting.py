@@ -114,7 +114,10 @@ class Nesting:
         return *self.removed, *(self._edit(number, words) for number, words in self.added.items())
 
     def _edit(self, number: int, words: list[_Word]) -> Edit:
-        end = self._without_line_end(self.lines[number]).read[-1].end
+        line = self.lines[number]
+        end = self._without_line_end(line).read[-1].end
+        if self.elements is not None and words[0].kinds == self.elements.closes:
+            end = line.start + len(self.data[line.start : line.end].rstrip())  # text of an element is no lexeme
         return end, end, b"".join(b" " + word.text for word in words)
 
     def _without_line_end(self, line: _Line) -> _Line:
@@ -201,7 +204,8 @@ class Nesting:
             return
         deeper = takewhile(lambda opened: opened.column.deeper_than(line.column), reversed(self.opened))
         kinds = [kind for opened in deeper for kind in self._kinds_closing(opened)]
-        if kinds and self.data.startswith(self.elements.closing(b"<")[:-1], line.read[0].start):
+        code = line.start + len(indentation_at(self.data, line.start))
+        if kinds and self.data.startswith(self.elements.closing(b"<")[:-1], code):
             self._read_again(number, kinds)
             self.reread = number
 

@@ -187,6 +187,7 @@ class Recovery:
         if self._line_of(document) != self._line:
             return False
         self._text.follow(self._start, start, end, replacement)
+        self._right.follow(self._start, start, end, replacement)
         return True
 
     def serves(self, document: ContextDocument, start: int, end: int) -> bool:

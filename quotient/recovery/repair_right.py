@@ -33,6 +33,7 @@ from fimlsp.quotient.recovery.repaired_text import (
     GIVEN_UP,
     LAST,
     Edits,
+    RepairedText,
     RepairRow,
     always,
     first_edits,
@@ -49,6 +50,7 @@ class RepairedRight(RestOfLine):
 
     def repair(self) -> None:
         """Repair until all lines from `start` on can be read; if too many cannot, these are removed."""
+        self._unrepaired = self.text.copy()
         attempts: dict[int, int] = {}
         for _ in range(_MOST_REPAIRS):
             checkpoint()
@@ -65,6 +67,16 @@ class RepairedRight(RestOfLine):
         if position is not None:
             end = position + self.text.document.line_at(position).size
             self.text.replace([(self.start, end, b"")])
+
+    def unrepaired(self) -> RepairedText:
+        """The text before `repair`, with the cursor where it is now; to be changed at will."""
+        text = self._unrepaired.copy()
+        text.cursor, text.cursor_end = self.text.cursor, self.text.cursor_end
+        return text
+
+    def follow(self, line_start: int, start: int, end: int, replacement: bytes) -> None:
+        """Edit the text before `repair` as `RepairedText.follow` does."""
+        self._unrepaired.follow(line_start, start, end, replacement)
 
     def _broken_below(self) -> int | None:
         """The start of the last unreadable line; None if all from `start` on can be read.
