@@ -20,6 +20,7 @@ from fimlsp.quotient.recovery.finished_line import finishes_line, opens_as_neede
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
+from fimlsp.quotient.recovery.lines_after import repaired_after
 from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
@@ -139,9 +140,17 @@ class Recovery:
         columns = left.column, left.cursor_line().column
         self._right = RepairedRight(assumed, text, line_end - cursor_end, *columns, left.brackets)
         self._right.repair()
+        if not document.tables.offside and self._right.n_repairs > 1:
+            self._repair_after()
         self._line = self._line_of(document)
         self._layout = left.cursor_line()
         self._choice = RepairChoice(left, self._right, self._start)
+
+    def _repair_after(self) -> None:
+        """Repair the text below as lines after the cursor's instead, if that takes fewer changes."""
+        after = repaired_after(self._left, self._right)
+        if after is not None and len(after.repairs) < len(self._text.repairs):
+            self._text = self._left.text = self._right.text = after
 
     def _line_of(self, document: ContextDocument) -> Hashable:
         """The part of the cursor's line that the repairs depend on."""

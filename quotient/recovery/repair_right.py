@@ -68,6 +68,11 @@ class RepairedRight(RestOfLine):
             end = position + self.text.document.line_at(position).size
             self.text.replace([(self.start, end, b"")])
 
+    @property
+    def n_repairs(self) -> int:
+        """The number of places that `repair` changed."""
+        return len(self.text.repairs) - len(self._unrepaired.repairs)
+
     def unrepaired(self) -> RepairedText:
         """The text before `repair`, with the cursor where it is now; to be changed at will."""
         text = self._unrepaired.copy()
