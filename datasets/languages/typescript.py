@@ -34,6 +34,8 @@ _CODE = re.compile(
 )
 _TEMPLATE_TEXT = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))+|\$\{|`", re.DOTALL)
 _REGULAR_EXPRESSION = re.compile(r"/(?![*/])(?:[^\\/\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[\w$]*")
+_BRACKETS = frozenset("()[]{}")
+"""Signs that are no tokens where they are all of a template's text."""
 _OPERANDS = re.compile(r"[\w$)\]\"'`#]")
 _NO_OPERANDS = frozenset(
     (
@@ -138,7 +140,8 @@ def _tokens(text: str) -> Iterator[Span]:
         token, position = found.group(), found.end()
         if found.re is _CODE and found["skipped"] is not None:
             continue
-        yield found.span()
+        if not in_text or token not in _BRACKETS:
+            yield found.span()
         before = token
         if token == "`" and found.re is not _REGULAR_EXPRESSION:
             in_text = not in_text

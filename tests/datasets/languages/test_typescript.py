@@ -30,6 +30,14 @@ def test_each_token_is_in_one_suite():
     assert spans == typescript.tokens_of(TEXT)
 
 
+def test_a_bracket_that_is_the_text_of_a_template_is_no_token():
+    for text in ("f(`${a})`)", "f(`(${a}`)", "`]`", "`}${b}{`"):
+        suites = typescript.PLACES.suites_of(text)
+        spans = sorted(span for suite in suites for stretch in suite for span in stretch)
+        assert spans == typescript.tokens_of(text)
+        assert len(typescript.PLACES.bodies_of(text)) == text.count("${")
+
+
 def test_bodies_stand_between_braces():
     assert [body.strip() for body in texts(typescript.PLACES.bodies_of(TEXT))] == [
         "b.map(c => `${c}!`)",
