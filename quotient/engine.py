@@ -163,7 +163,9 @@ class Document(ContextDocument):
             if is_within_lexeme(mended):
                 return mended, rest
         check = partial(self._checked_repaired, options=options)
-        state, repairs = self._recoveries.readings(self, connected, stands, start, end, options, check)
+        as_it_is = stands if staying is not None or not options.forbid_escape else None
+        state, repairs = self._recoveries.readings(self, connected, as_it_is, start, end, options, check)
+        state = stands if state is None else state
         if staying is None and connected is not None and not repairs:
             mended, rest = self._with_rest(start, end)
             if mended is not None:

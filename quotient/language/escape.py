@@ -14,6 +14,7 @@ from typing import Literal
 from fimlsp.quotient.grammar.cfg import Grammar
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.grammar.open_rules import Child, OpenRules, OpenSuite
+from fimlsp.quotient.language.contract import Elements
 
 Inside = frozenset[Literal["bracket", "block"]]
 """The enclosures open within a rule on one side of the cursor: brackets, blocks, both or none."""
@@ -30,20 +31,32 @@ class Enclosures:
     """The paired terminals of a language, such as brackets.
 
     *pairs* maps each one to the one that closes it. A nonterminal that derives only opening ones, or only
-    closing ones, alone or after a line end, counts as such a one.
+    closing ones, alone or after a line end, counts as such a one. A tag of *elements* is an enclosure too,
+    from its start up to its own end, or that of the closing tag. The rest of such a tag counts as closing.
     """
 
-    def __init__(self, grammar: Grammar, pairs: Mapping[str, str]) -> None:
+    def __init__(
+        self, grammar: Grammar, pairs: Mapping[str, str], elements: Elements | None = None
+    ) -> None:
         numbers = {name: number for number, name in enumerate(grammar.terminals)}
         self._step = {numbers[name]: 1 for name in pairs if name in numbers}
         self._step |= {numbers[name]: -1 for name in pairs.values() if name in numbers}
+        if elements is not None:
+            self._step |= {numbers[name]: 1 for name in elements.starts}
+            self._step |= {numbers[name]: -1 for name in (elements.empty, elements.closes[-1])}
         sides: dict[int, list[tuple[int, ...]]] = {}
         for production in grammar.productions:
             sides.setdefault(production.lhs, []).append(production.rhs)
         for symbol, alternatives in sides.items():
             step, *others = {self._step.get(side[-1], 0) for side in alternatives}
-            if step and not others and all(len(side) <= 2 for side in alternatives):
+            is_short = all(len(side) <= 2 for side in alternatives)
+            is_rest = elements is not None and all(self._balance(side) == step for side in alternatives)
+            if step and not others and (is_short or is_rest):
                 self._step[symbol] = step
+
+    def _balance(self, symbols: Iterable[int]) -> int:
+        """The number of enclosures that *symbols* open, less those that they close."""
+        return sum(self._step.get(symbol, 0) for symbol in symbols)
 
     def __contains__(self, symbol: int) -> bool:
         """True if *symbol* opens or closes something."""

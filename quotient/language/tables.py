@@ -115,7 +115,7 @@ class LanguageTables:
         self.line_ends = frozenset(symbol for symbol, last in self._last_terminals.items() if last <= layout)
         self.shortest_words = lexical.shortest_words
         self.kinds_of = self._kinds_of()
-        self.enclosures = Enclosures(grammar, language.enclosures)
+        self.enclosures = Enclosures(grammar, language.enclosures, language.elements)
         self.enclosing_kinds = (lexical.mode_changers - lexical.marks).union(
             kind for kind, terminal in enumerate(self.terminal_of) if terminal in self.enclosures
         )

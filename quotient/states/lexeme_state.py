@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
     from fimlsp.quotient.states.protocol import State
 
+_CLOSING = (b")", b"]", b"}")
 _BLANK = re.compile(rb"[ \t\v\f]*")
 
 
@@ -152,11 +153,15 @@ def not_swallowing(
     """The boundary lexemes of *boundaries* that leave the rest of the cursor's line intact.
 
     No string or comment swallows the rest, and neither a line joiner nor half a line end swallows its line
-    end. But a lexeme of the *family*, which the cursor is in, may continue.
+    end. No name swallows a bracket that an editor has closed, as `\\u{24` does before `}` in JavaScript. But a
+    lexeme of the *family*, which the cursor is in, may continue.
     """
     comment = ("comment",) if _has_code(lexical, data, cursor) else ()
     swallowing = frozenset({"string", "line end", *comment} - {family})
+    is_before_bracket = family is None and data.startswith(_CLOSING, cursor)
     for boundary in boundaries:
+        if is_before_bracket and boundary.kind is not None:
+            continue
         states = _without(lexical, boundary.states, swallowing)
         if states:
             yield replace(boundary, states=states)
