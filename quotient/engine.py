@@ -184,7 +184,9 @@ class Document(ContextDocument):
             return None, ()
         line_end = end + len(follows)
         after = _connected(self, line_end, line_end, ConnectOptions())
-        whole = after and self._checked_repaired(RepairedText(self, line_end, line_end), after, ConnectOptions())
+        whole = after and self._checked_repaired(
+            RepairedText(self, line_end, line_end), after, ConnectOptions()
+        )
         rest = b"" if whole is None else whole.shortest_completion
         if not rest:
             return None, ()
@@ -197,7 +199,7 @@ class Document(ContextDocument):
         return state, tuple(text.repairs)
 
     def _checked_repaired(self, text: RepairedText, state: State, options: ConnectOptions) -> State | None:
-        """*state* in the repaired *text*, with the language's check of whole texts if that is of `structure`."""
+        """*state* in the repaired *text*, with the language's check of whole texts if it is of `structure`."""
         check = self.tables.whole_text_check
         if check is None or not check.structure:
             return state

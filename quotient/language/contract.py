@@ -92,7 +92,7 @@ class WholeTextCheck(ABC):
 
     `halves` are lexemes that start others, each with the bytes that may continue it; their faults may be
     known before they end. After the words `spelt_after` in a statement only some names are valid, so a name
-    may be wrong before it ends. A check of `structure` also holds in a broken text that is read as a valid one.
+    may be wrong before it ends. A check of `structure` also holds in a broken text, read as a valid one.
     """
 
     structure: bool = False

@@ -35,9 +35,7 @@ class Enclosures:
     from its start up to its own end, or that of the closing tag. The rest of such a tag counts as closing.
     """
 
-    def __init__(
-        self, grammar: Grammar, pairs: Mapping[str, str], elements: Elements | None = None
-    ) -> None:
+    def __init__(self, grammar: Grammar, pairs: Mapping[str, str], elements: Elements | None = None) -> None:
         numbers = {name: number for number, name in enumerate(grammar.terminals)}
         self._step = {numbers[name]: 1 for name in pairs if name in numbers}
         self._step |= {numbers[name]: -1 for name in pairs.values() if name in numbers}

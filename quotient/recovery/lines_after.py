@@ -1,9 +1,9 @@
 """Repairs of the lines below the cursor's line that are right by themselves, but not after the lines above.
 
-Text below a cursor is read from its end, so it may be the rest of something else than the text above starts. After
-an object `{ a: 1 b: 2, c: 3 }` is the rest of a type, for instance. Then only a middle that ends the object and
-starts a type connects. A person would repair the lines below. So these are read forwards, after the cursor's
-line, and repaired as lines above a cursor are.
+Text below a cursor is read from its end, so it may be the rest of something else than the text above starts.
+In an object, the lines `a: 1`, `b: 2,` are the rest of a type, for instance. Then only a middle that ends the
+object and starts a type connects. A person would repair the lines below. So these are read forwards, after the
+cursor's line, and repaired as lines above a cursor are.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _MOST_LINES = 30
 def repaired_after(left: RepairedLeft, right: RepairedRight) -> RepairedText | None:
     """The text whose lines below may follow the cursor's line; None if they may as they are.
 
-    It has the repairs of *left*, and none of *right*. The middle is unknown. The line is read without it, with an operand, or left out; of these it is the
-    way after which most lines can be read. O(lines read), at most `_MOST_LINES`.
+    It has the repairs of *left*, and none of *right*. As the middle is unknown, the line is read without it,
+    with an operand in its place, and left out. That way counts after which most lines can be read. O(lines
+    read), at most `_MOST_LINES`.
     """
     text = right.unrepaired()
     data, begin, end = text.data, left.stop, right.start
@@ -66,5 +67,9 @@ def _operand(left: RepairedLeft, before: bytes) -> bytes:
     modes = context.modes if tables.lexical.line_starts else None
     read = lexemes(tables.lexical, before, 0, len(before), modes=modes).read
     chart = tables.forward.read(context.group, tables.terminals([lexeme.kind for lexeme in read]))
-    words = () if chart is None else (word for word in chart.expected() & costs.keys() if word not in tables.enclosures)
+    words = (
+        ()
+        if chart is None
+        else (word for word in chart.expected() & costs.keys() if word not in tables.enclosures)
+    )
     return assumed.words(sorted(words, key=lambda word: (costs[word], word))[:1])

@@ -117,7 +117,8 @@ class Nesting:
         line = self.lines[number]
         end = self._without_line_end(line).read[-1].end
         if self.elements is not None and words[0].kinds == self.elements.closes:
-            end = line.start + len(self.data[line.start : line.end].rstrip())  # text of an element is no lexeme
+            # text of an element is no lexeme
+            end = line.start + len(self.data[line.start : line.end].rstrip())
         return end, end, b"".join(b" " + word.text for word in words)
 
     def _without_line_end(self, line: _Line) -> _Line:

@@ -87,7 +87,8 @@ class Recoveries:
         """The union of all readings at a cursor, and the repairs of the last repaired one.
 
         The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. Repaired
-        ones pass the *check*. It is not repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
+        ones pass the *check*. None is if a middle only has to finish the line, and nothing open above may
+        have been forgotten.
         """
         found = _NOT_REPAIRED
         if connected is None or not _finishes(document, connected, start, end):
@@ -219,7 +220,7 @@ class Recovery:
         *,
         connects: bool = False,
     ) -> RepairedReadings:
-        """The readings of the middles for `data[start:end]` in repaired texts, as far as they pass the *check*.
+        """The readings of the middles for `data[start:end]` in repaired texts that pass the *check*.
 
         If the text *connects* as it stands, the cheapest middle has to finish the cursor's line and no more.
         If it does not, and the nearest reading is in doubt, such a reading is possible as well. So are those

@@ -153,8 +153,8 @@ def not_swallowing(
     """The boundary lexemes of *boundaries* that leave the rest of the cursor's line intact.
 
     No string or comment swallows the rest, and neither a line joiner nor half a line end swallows its line
-    end. No name swallows a bracket that an editor has closed, as `\\u{24` does before `}` in JavaScript. But a
-    lexeme of the *family*, which the cursor is in, may continue.
+    end. No name swallows a bracket that an editor has closed, as an escape in braces would in JavaScript. But
+    a lexeme of the *family*, which the cursor is in, may continue.
     """
     comment = ("comment",) if _has_code(lexical, data, cursor) else ()
     swallowing = frozenset({"string", "line end", *comment} - {family})

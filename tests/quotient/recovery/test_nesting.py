@@ -70,7 +70,7 @@ ADDED = {
         "let x = (\n  <a>\n    <b>c« </b>»\n    <d />\n    {<|>}\n  </a>\n)\n",
         "let x = (\n  <a>\n    {<|>}\n    <b.c\n      d={e}>\n      {f}« </b.c>»\n  </a>\n)\n",
         "let x = (\n  <a>\n    {b.map((c) => (\n      <d />« ) ) }»\n  </a>\n)\nf(<|>)\n",
-        "let x = (\n  <a>\n    <br />\n    <b>c</b>\n    text\n    <d\n      e\n    >\n      f\n    </d>\n  </a>\n)\nf(<|>)\n",
+        "let x = (\n  <a>\n    <b>c</b>\n    d\n    <e\n      f\n    >\n      g\n    </e>\n  </a>\n)\n<|>\n",
     ],
 }
 CASES = [(name, marked) for name, texts in ADDED.items() for marked in texts if marked]
