@@ -199,7 +199,7 @@ class Document(ContextDocument):
         return state, tuple(text.repairs)
 
     def _checked_repaired(self, text: RepairedText, state: State, options: ConnectOptions) -> State | None:
-        """*state* in the repaired *text*, with the language's check of whole texts if it is of `structure`."""
+        """*state* in the repaired *text*, with the check of whole texts if that is of `structure`."""
         check = self.tables.whole_text_check
         if check is None or not check.structure:
             return state

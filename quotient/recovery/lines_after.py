@@ -2,8 +2,8 @@
 
 Text below a cursor is read from its end, so it may be the rest of something else than the text above starts.
 In an object, the lines `a: 1`, `b: 2,` are the rest of a type, for instance. Then only a middle that ends the
-object and starts a type connects. A person would repair the lines below. So these are read forwards, after the
-cursor's line, and repaired as lines above a cursor are.
+object and starts a type connects. A person would repair the lines below. So these are read forwards, after
+the cursor's line, and repaired as lines above a cursor are.
 """
 
 from __future__ import annotations

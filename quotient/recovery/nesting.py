@@ -146,8 +146,13 @@ class Nesting:
         return () if opened.kind is None else self.closers[opened.kind][:1]
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
-        """The lexemes from *start* to *end*; with several line starts they are read in the modes before."""
+        """The lexemes from *start* to *end*; with several line starts they are read in the modes before.
+
+        A string that the line cuts off ends before a mark, so that the brackets after it count.
+        """
         reading = lexemes(self.tables.lexical, self.data, start, end, modes=self.modes)
+        if any(lexeme.missing for lexeme in reading.read) and (self.modes is None or self.modes.in_code):
+            return lexemes(self.tables.lexical, self.data, start, end, ended_early=self.tables.may_follow)
         if self.modes is not None and reading.modes is not None:
             self.modes = reading.modes
         return reading
@@ -449,20 +454,45 @@ class Nesting:
     def _open_for(self, number: int, closer: str) -> None:
         """Add an opener for the *closer* at the start of line *number*, after the line in its column.
 
-        Not if something was opened there. A line that was cut off in brackets gets their closers first.
+        Not if something was opened there. A line that was cut off in brackets gets their closers first,
+        unless line *number* closes them as well.
         """
         column, opening = self.lines[number].column, self._aligned_before(number)
-        while self.opened and self.opened[-1].line == opening and not self._closes(closer, self.opened[-1]):
+        goes_on = opening is not None and self._closes_left_open(number, opening, closer)
+        while not goes_on and self.opened and self._is_cut_off(self.opened[-1], opening, closer):
             self.opened.pop()
-        if opening is None or (self.opened and not column.deeper_than(self.opened[-1].column)):
+        if opening is None or not (goes_on or self._is_outermost(column)):
             return
         if not self.lines[opening + 1].column.deeper_than(column) or opening in self.added:
             return
-        cut_off = [self.closers[kind][0] for kind in reversed(self._left_open(opening))]
+        left_open = () if goes_on else self._left_open(opening)
+        cut_off = [self.closers[kind][0] for kind in reversed(left_open)]
         kind = self._fitting_opener(opening, cut_off, closer)
         if kind is not None:
             self.added[opening] = [_Word((each,), self._word(each) or b"") for each in (*cut_off, kind)]
             self.opened.append(_Opened(kind, column, opening, is_last=True))
+
+    def _is_cut_off(self, opened: _Opened, opening: int | None, closer: str) -> bool:
+        return opened.line == opening and not self._closes(closer, opened)
+
+    def _is_outermost(self, column: Column) -> bool:
+        """True if all that is open was opened in lines that are less deep than *column*."""
+        return not self.opened or column.deeper_than(self.opened[-1].column)
+
+    def _closes_left_open(self, number: int, opening: int, closer: str) -> bool:
+        """True if line *number*, after *closer*, closes the last bracket that line *opening* leaves open.
+
+        Nothing was opened since.
+        """
+        left_open, after = self._left_open(opening), self.lines[number].read[1:2]
+        if (
+            not left_open
+            or not after
+            or not self.opened
+            or not self._is_cut_off(self.opened[-1], opening, closer)
+        ):
+            return False
+        return self.kinds[after[0].kind] in self.closers[left_open[-1]]
 
     def _aligned_before(self, number: int) -> int | None:
         """The last line before *number* in its column that is no label, or a label directly above its block.

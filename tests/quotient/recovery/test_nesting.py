@@ -61,6 +61,8 @@ ADDED = {
         "switch (a) {\n  case 1:« {»\n    b()\n  }\n  <|>\n}\n",
         "f(\n  a,\n  b) + {\n  c: <|>\n}\n",
         "f({\n  a,\n  <|>\n  b« }»\n)\ng()\n",
+        "f(a,« {»\n  b: 1,\n})\nif (c) {\n  <|>\n}\n",
+        "f(a, [b,« {»\n  c: 1,\n}])\n<|>\n",
     ],
     "tsx": [
         "let y = <|>\nlet x = (\n  <a\n    b={c}\n  >\n    {f.map((g) => {\n      if (g) {\n        h()« }»\n"
