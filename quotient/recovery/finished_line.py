@@ -14,8 +14,9 @@ from fimlsp.lexing.line import Line, unmatched_brackets
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
+from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
-from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes, may_end_early
+from fimlsp.quotient.recovery.lexemes import Lexemes, column_of, indentation_at, lexemes, may_end_early
 from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.separators import rest_lacks_separator
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -57,8 +58,8 @@ def balances_line(document: ContextDocument, state: State, cursor: int, cursor_e
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
     """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
 
-    It opens no comment for later text to close, and brackets only if the lines below are deeper. It closes
-    some of the lines above only if columns show no lack of others.
+    It opens no comment for later text to close, and brackets only if the lines below are deeper or the rest
+    of the line closes them. It closes some of the lines above only if columns show no lack of others.
     """
     if state.complete:
         return True
@@ -68,15 +69,24 @@ def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor
     read = reading.read
     if reading.unreadable or (read and read[-1].missing):
         return False
-    openers, closing = document.tables.language.closers, document.tables.language.closing
+    closed, opened = _unmatched(document.tables, reading)
+    line = _CursorLine(document, cursor, cursor_end)
+    if opened:
+        rest = lexemes(lexical, line.rest, 0, len(line.rest), modes=reading.modes if modes else None)
+        if opened > _unmatched(document.tables, rest)[0]:
+            return not closed and line.is_above_deeper
+    return not closed or not Nesting(document, cursor, cursor_end).edits()
+
+
+def _unmatched(tables: LanguageTables, reading: Lexemes) -> tuple[int, int]:
+    """The numbers of enclosures and blocks that *reading* closes without opening them, and leaves open."""
+    openers, closing = tables.language.closers, tables.language.closing
     depth = lowest = 0
-    for name in (lexical.kinds[lexeme.kind] for lexeme in read):
+    for name in (tables.lexical.kinds[lexeme.kind] for lexeme in reading.read):
         depth -= name in closing
         lowest = min(lowest, depth)
         depth += name in openers
-    if depth != lowest:
-        return not lowest and _CursorLine(document, cursor, cursor_end).is_above_deeper
-    return not lowest or not Nesting(document, cursor, cursor_end).edits()
+    return -lowest, depth - lowest
 
 
 def _modes_at(document: ContextDocument, cursor: int) -> ModeStack | None:

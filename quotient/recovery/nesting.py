@@ -25,6 +25,7 @@ _LINE_ENDS = b"\r\n"
 _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
+_MOST_PLACES = 12
 _LABEL_END = ":"
 _NO_BLOCKS = frozenset("([")
 """Openers that start no block after a condition."""
@@ -92,7 +93,7 @@ class Nesting:
         self.reread = -1  # the last line that was read again as a closing tag
         begin, above = document.left_at(_lines_up(self.data, line_start, MOST_LINES))
         self.modes: ModeStack | None = above.modes if self.tables.lexical.line_starts else None
-        self.removed: list[Edit] = []
+        self.changed: list[Edit] = []
         self.forgotten: _Opened | None = None  # the last opener that was forgotten
         self.lines = [*self._read(begin, line_start), *self._around(line_start, cursor, cursor_end, line_end)]
         self.lines += self._read(line_end, _lines_down(self.data, line_end, MOST_LINES))
@@ -111,7 +112,7 @@ class Nesting:
         if ends and not self.data[ends[-1] :].strip():
             while self.opened:
                 self._close(len(self.lines))
-        return *self.removed, *(self._edit(number, words) for number, words in self.added.items())
+        return *self.changed, *(self._edit(number, words) for number, words in self.added.items())
 
     def _edit(self, number: int, words: list[_Word]) -> Edit:
         line = self.lines[number]
@@ -162,7 +163,7 @@ class Nesting:
         while start < stop:
             if self._is_marker(start):
                 end = physical_end(self.data, start)
-                self.removed.append((start, start + len(self.data[start:end].rstrip(_LINE_ENDS)), b""))
+                self.changed.append((start, start + len(self.data[start:end].rstrip(_LINE_ENDS)), b""))
                 start = end
                 continue
             line = self.document.line_at(start)
@@ -243,7 +244,7 @@ class Nesting:
             tag = self._tag_ended(line, index - 1)
             if index > 1 and name in self.closing and self._is_surplus(number, name):
                 lexeme = line.read[index - 1]
-                self.removed.append((lexeme.start, lexeme.end, b""))
+                self.changed.append((lexeme.start, lexeme.end, b""))
             elif name in self.closing and self.opened and self._closes(name, self.opened[-1]):
                 top = self.opened.pop()
                 closed = top.line if index == 1 else closed
@@ -253,7 +254,29 @@ class Nesting:
                 outer = column if tag is None else min(column, tag.column)
                 self.opened.append(_Opened(name, outer, number, is_last, b"" if tag is None else tag.text))
         if not self._is_followed_deeper(number):
+            while closed is not None and self.opened and self.opened[-1].line == closed:
+                self._close_in_header(self.opened.pop(), number)
             self.opened = [opened for opened in self.opened if opened.line != closed]
+
+    def _close_in_header(self, opened: _Opened, last: int) -> None:
+        """Close *opened*, a bracket of a header, before the opener of the block that line *last* ends.
+
+        It goes to the last place where the header can then be read. It may be closed below, by the line after
+        the block.
+        """
+        kinds, following = self._kinds_closing(opened), self.lines[last + 1 : last + 2]
+        if opened.is_last or len(kinds) != 1 or (word := self._word(kinds[0])) is None:
+            return
+        if any(line.opaque or self.kinds[line.read[0].kind] in kinds for line in following):
+            return
+        self.chart, self.n_charted = self.first_chart, 0
+        chart, read = self._chart_before(opened.line), self.lines[opened.line].read
+        names = [self.kinds[lexeme.kind] for lexeme in read]
+        for place in range(len(read) - 1, max(len(read) - _MOST_PLACES, 0), -1):
+            if self._read_on(chart, [*names[:place], *kinds, *names[place:]]) is not None:
+                start = read[place].start
+                self.changed.append((start, start, word + b" "))
+                return
 
     def _tag_ended(self, line: _Line, index: int) -> _Tag | None:
         """The tag that the lexeme number *index* of *line* ends; None if it ends none. It may start one."""
@@ -279,13 +302,20 @@ class Nesting:
     def _close_siblings(self, number: int) -> None:
         """Close the elements directly before the cursor's line that have its column, if it has code itself.
 
-        They have no content in other lines, which would be deeper.
+        They have no content in other lines, which would be deeper. Code in an element ends with its line.
         """
         line = self.lines[number]
         if self.elements is None or not line.read or self.kinds[line.read[0].kind] in self.closing:
             return
-        while self.opened and self.opened[-1].tag and self.opened[-1][1:3] == (line.column, number - 1):
+        while self.opened and self.opened[-1][1:3] == (line.column, number - 1):
+            top = self.opened[-1]
+            if not top.tag and (top.is_last or not self._is_in_element(top)):
+                return
             self._close(number)
+
+    def _is_in_element(self, opened: _Opened) -> bool:
+        """True if *opened* starts code in an element, as no bracket of code does."""
+        return self.elements is not None and opened.kind is not None and self._word(opened.kind) is None
 
     def _is_followed_deeper(self, number: int) -> bool:
         following = self.lines[number + 1 : number + 2]
@@ -328,9 +358,15 @@ class Nesting:
         return opened.kind is None or name in self.closers[opened.kind]
 
     def _forget_inline(self, number: int) -> None:
-        """Forget openers within the line before *number* if the lines after it are not deeper."""
+        """Forget openers within the line before *number* if the lines after it are not deeper.
+
+        Those that start code in an element end with their line.
+        """
         while self.opened and self._is_inline(self.opened[-1], number):
-            self.forgotten = self.opened.pop()
+            if self._is_in_element(self.opened[-1]):
+                self._close(number)
+            else:
+                self.forgotten = self.opened.pop()
 
     def _is_inline(self, opened: _Opened, number: int) -> bool:
         if opened.line != number - 1 or opened.kind is None or opened.is_last:
