@@ -14,6 +14,7 @@ import platform
 import sys
 from dataclasses import asdict
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 
@@ -52,7 +53,7 @@ def table_of(figures: Figures) -> Table:
         "worst",
     ):
         table.add_column(column, justify="left" if column in ("operation", "unit", "worst") else "right")
-    for series in figures.all:
+    for series in filter(attrgetter("found"), figures.all):
         table.add_row(*_row(series))
     return table
 
