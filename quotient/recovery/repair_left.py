@@ -27,6 +27,7 @@ from fimlsp.quotient.recovery.line_edits import (
     with_header,
     without_slip,
 )
+from fimlsp.quotient.recovery.open_strings import string_end
 from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_costs import INSERTED, PASSED_LINE
 from fimlsp.quotient.recovery.repaired_text import (
@@ -292,6 +293,14 @@ class BrokenAbove:
         """True if the reading of the logical line changes it, or it lacks a header for the lines after it."""
         return bool(self.reading.edits) or self.reading.lacks_header
 
+    def may_be_in_string(self) -> bool:
+        """True if lines may start in a string in the language."""
+        return bool(self.statements.tables.lexical.line_starts)
+
+    def with_string_end(self) -> Edits:
+        """End a string over lines above, if the line and all before it can be read then."""
+        return string_end(self.left.text.document, self.position, self.left.stop)
+
     def in_place(self) -> Edits:
         """Repair the line by itself, in the brackets and blocks that are open before it."""
         statements, modes = self.statements, self.context.modes
@@ -398,6 +407,7 @@ class BrokenAbove:
 
 LEFT_REPAIRS: tuple[RepairRow[BrokenAbove], ...] = (
     # attempts, condition, edits, least cost
+    RepairRow(FIRST, BrokenAbove.may_be_in_string, BrokenAbove.with_string_end, INSERTED),
     RepairRow(FIRST, BrokenAbove.has_no_layout, BrokenAbove.in_place, INSERTED),
     RepairRow(ANY, BrokenAbove.has_no_layout, BrokenAbove.removed, PASSED_LINE),
     RepairRow(FIRST, BrokenAbove.is_above_cursor_line, BrokenAbove.without_slip, 0),
