@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.replacement import Replacement
-from fimlsp.quotient.first_state import ConnectOptions
+from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
@@ -149,9 +149,10 @@ class Recovery:
 
     def _repair_after(self) -> None:
         """Repair the text below as lines after the cursor's instead, if that takes fewer changes."""
-        after = repaired_after(self._left, self._right)
-        if after is not None and len(after.repairs) < len(self._text.repairs):
-            self._text = self._left.text = self._right.text = after
+        for after in repaired_after(self._left, self._right):
+            if len(after.repairs) < len(self._text.repairs) and _stays(after):
+                self._text = self._left.text = self._right.text = after
+                return
 
     def _line_of(self, document: ContextDocument) -> Hashable:
         """The part of the cursor's line that the repairs depend on."""
@@ -260,6 +261,13 @@ class Recovery:
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
         return bool(document.data[cursor_end : len(document.data) - self._from_end].strip())
+
+
+def _stays(text: RepairedText) -> bool:
+    """True if some middle of *text* stays in its brackets."""
+    before = read_up_to(text.document, text.cursor)
+    options = ConnectOptions(forbid_escape=True, falls_back=False)
+    return before is not None and connect(text.document, text.cursor_end, *before, options) is not None
 
 
 def _readings(
