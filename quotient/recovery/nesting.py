@@ -209,7 +209,9 @@ class Nesting:
         if modes is None or self.elements is None:
             return
         self.modes, begin = modes, self.lines[number].start
-        self.lines[number:] = self._read(span for span in self.spans if span.start >= begin)
+        lines = list(self._read(span for span in self.spans if span.start >= begin))
+        if lines and lines[0].start == begin:  # else the line has no code in these modes
+            self.lines[number:] = lines
 
     def _read_closing_tag(self, number: int) -> None:
         """Read line *number* as a closing tag if it looks like one, and deeper lines left something open."""

@@ -43,8 +43,8 @@ def _finishes(document: ContextDocument, connected: State, start: int, end: int)
     return opens_as_needed(document, connected, start, end)
 
 
-Check = Callable[[RepairedText, State], State | None]
-"""The state of the middles in a repaired text that pass a check of the whole; None if none does."""
+Check = Callable[[RepairedText, State], State]
+"""The state of the middles in a repaired text that pass a check of the whole, if any do."""
 
 
 class RepairedReadings(NamedTuple):
