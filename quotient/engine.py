@@ -216,8 +216,8 @@ class Document(ContextDocument):
             lenient=True,
         )
         first = checked(sides)
-        end = first and first.feed(first.shortest_completion)
-        return first if end is not None and end.complete else state
+        end = None if first is None else first.feed(first.shortest_completion)
+        return first if first is not None and end is not None and end.complete else state
 
     def _is_before_quote(self, start: int, end: int) -> bool:
         """True if *start* is in a string, and a quote follows *end*: one that an editor has closed."""
