@@ -20,6 +20,7 @@ from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
+from fimlsp.quotient.recovery.separators import SEPARATOR
 from fimlsp.quotient.recovery.statements import Statements
 
 _MOST_LINES, _MOST_PLACES = 400, 8
@@ -308,7 +309,7 @@ def ended_early(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLe
     if not any(lexeme.missing for lexeme in before.read):
         return
     word = left.assumed.words((left.assumed.operand,))
-    for text in (data + right.rest, data + word + right.rest, data):
+    for text in (data + right.rest, data + word + right.rest, data, data + word + SEPARATOR):
         read = Statements(left.assumed, lines, text, len(text)).early.unit_of(left.stop, len(text)).read
         edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
         if len(edits) == 1 and edits[0][0] < cursor:

@@ -137,6 +137,10 @@ class RepairChoice:
         yield from islice(self._finishing(string_ended(left, right), options), 1)
         yield from islice(self._finishing(with_any_header(left, right), options), _MOST_HEADED)
 
+    def choose_ended(self, options: ConnectOptions) -> Choice | None:
+        """As `choose_finishing`: a string that is open at the cursor ended before it."""
+        return next(self._finishing(string_ended(in_block(self.left), self.right), options), None)
+
     @property
     def lacks_opener(self) -> bool:
         """True if the cursor's line closes a bracket of another kind than the one open there."""

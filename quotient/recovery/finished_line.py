@@ -53,6 +53,18 @@ def balances_line(document: ContextDocument, state: State, cursor: int, cursor_e
     return b"\n" not in completion and line.is_balanced_by(completion)
 
 
+def may_have_ended_string(
+    document: ContextDocument, state: State | None, cursor: int, cursor_end: int
+) -> bool:
+    """True if the middle has to end a string of its line that may have ended before the cursor.
+
+    In *state* a middle starts that takes the place of the text up to *cursor_end*.
+    """
+    if state is None or state.complete or not document.tables.offside:
+        return False
+    return _CursorLine(document, cursor, cursor_end).has_open_string
+
+
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
     """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
 
@@ -124,8 +136,11 @@ class _CursorLine:
     @property
     def may_have_ended_string(self) -> bool:
         """True if code follows a string that is open at the cursor and has a mark that may end it."""
-        if not any(char.isalnum() for char in self.rest.decode(errors="replace")):
-            return False
+        return any(char.isalnum() for char in self.rest.decode(errors="replace")) and self.has_open_string
+
+    @property
+    def has_open_string(self) -> bool:
+        """True if a string of the line is open at the cursor and has a mark that may end it."""
         read = lexemes(self.document.tables.lexical, self.before, 0, len(self.before)).read
         return bool(read) and bool(read[-1].missing) and may_end_early(self.before[read[-1].start :])
 

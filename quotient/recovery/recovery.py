@@ -16,7 +16,11 @@ from fimlsp.quotient.first_state import ConnectOptions
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
-from fimlsp.quotient.recovery.finished_line import finishes_line, opens_as_needed
+from fimlsp.quotient.recovery.finished_line import (
+    finishes_line,
+    may_have_ended_string,
+    opens_as_needed,
+)
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
@@ -45,12 +49,14 @@ def _finishes(document: ContextDocument, connected: State, start: int, end: int)
 class RepairedReadings(NamedTuple):
     """The first state of the middles in repaired texts, and the repairs of the likeliest.
 
-    `stands_as_well` if the text as it stands is at least as likely.
+    `stands_as_well` if the text as it stands is at least as likely. A reading in which a string ended before
+    the cursor is *unlikely*.
     """
 
     state: State | None = None
     repairs: tuple[TextRepair, ...] = ()
     stands_as_well: bool = False
+    unlikely: State | None = None
 
 
 _NOT_REPAIRED = RepairedReadings(stands_as_well=True)
@@ -84,11 +90,21 @@ class Recoveries:
         repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
         """
         found = _NOT_REPAIRED
-        if connected is None or not _finishes(document, connected, start, end):
+        finishes = connected is not None and _finishes(document, connected, start, end)
+        may_have_ended = may_have_ended_string(document, connected, start, end)
+        if may_have_ended or not finishes:
             recovery = self._at(document, start, end)
-            found = recovery.readings(document, start, end, options, connects=connected is not None)
+            found = recovery.readings(
+                document,
+                start,
+                end,
+                options,
+                connects=connected is not None,
+                finishes=finishes,
+                may_have_ended=may_have_ended,
+            )
         state, repairs = found.state, found.repairs
-        as_likely, unlikely = (stands, None) if found.stands_as_well else (None, stands)
+        as_likely, unlikely = (stands, found.unlikely) if found.stands_as_well else (None, stands)
         if may_be_forgotten(document, connected, start, end):
             recovery = self._at(document, start, end, forgotten=True)
             forgotten = recovery.readings(document, start, end, options)
@@ -201,6 +217,8 @@ class Recovery:
         options: ConnectOptions,
         *,
         connects: bool = False,
+        finishes: bool = False,
+        may_have_ended: bool = False,
     ) -> RepairedReadings:
         """The readings of the middles for `data[start:end]` in repaired texts.
 
@@ -215,6 +233,10 @@ class Recovery:
         line_end = len(document.data) - self._from_end
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)
+        ended = self._choice.choose_ended(options) if may_have_ended else None
+        as_it_stands = _NOT_REPAIRED._replace(unlikely=ended and ended.state)
+        if finishes:
+            return as_it_stands
         nearest = None if connects else self._choice.choose(line_end, options)
         has_rest, is_sure = self._has_rest(document, end), nearest is not None and nearest.is_sure
         if nearest is not None and is_sure and (not has_rest or self._choice.finishes(nearest)):
@@ -223,7 +245,7 @@ class Recovery:
         finishing = self._choice.choose_finishing(end, options, of_rest=is_sure)
         is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
         if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
-            return _NOT_REPAIRED
+            return as_it_stands
         if nearest is not None and self._choice.lacks_opener:
             finishing = None  # a bracket that the middle opens is nearer than the loss of one
         choices = [] if finishing is None else [finishing]
