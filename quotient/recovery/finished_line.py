@@ -180,7 +180,7 @@ class _CursorLine:
         """True if *completion* does more than finish the line.
 
         It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
-        It may also have a word such as `lambda` in brackets, or a lexeme that ends with an operator of the
+        It may also have a word such as `lambda` in brackets and more after it, or a lexeme that ends with an operator of the
         rest. Or it moves the rest to another column.
         """
         lexical, text = self.document.tables.lexical, self.before + completion
@@ -196,8 +196,9 @@ class _CursorLine:
         if openers or (closers and self.rest) or self._swallows_operator(completion):
             return True
         opened = count_unmatched(lexical, self.before)[1]
-        added = (text[lexeme.start : lexeme.end] for lexeme in read if lexeme.start >= len(self.before))
-        if (opened or self._left.modes.depth) and any(len(word) > 1 and word.isalpha() for word in added):
+        added = [text[lexeme.start : lexeme.end] for lexeme in read if lexeme.start >= len(self.before)]
+        has_word = len(added) > 1 and any(len(word) > 1 and word.isalpha() for word in added)
+        if has_word and (opened or self._left.modes.depth):
             return True
         return closers > opened and not self._may_close
 
@@ -211,6 +212,9 @@ class _CursorLine:
         brackets = {*lexical.brackets, *lexical.brackets.values()}
         if not added or any(lexical.kinds[lexeme.kind] not in brackets for lexeme in added):
             return False
+        is_in_column = bool(self.before.strip()) or not self.column.deeper_than(self._logical_column)
+        if not is_in_column and count_unmatched(lexical, completion)[0]:
+            return False  # a line that closes a bracket of lines above starts in the column of these
         closers, openers = count_unmatched(lexical, text + self.rest)
         below, depth = self.document.right_at(self.end).unmatched, self._left.modes.depth
         return closers <= depth and openers <= max(below - (depth - closers), 0)
