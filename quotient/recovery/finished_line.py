@@ -21,6 +21,7 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
 _MOST_BLANK = 100
+_OPERAND_ENDS, _OPERAND_STARTS = ")]0123456789", "'\"0123456789"
 
 
 def finishes_line(
@@ -63,6 +64,18 @@ def may_have_ended_string(
     if state is None or state.complete or not document.tables.offside:
         return False
     return _CursorLine(document, cursor, cursor_end).has_open_string
+
+
+def may_have_lost_bracket(
+    document: ContextDocument, state: State | None, cursor: int, cursor_end: int
+) -> bool:
+    """True if a middle has to be between two operands without white space, so that it may open a bracket.
+
+    In *state* a middle starts that takes the place of the text up to *cursor_end*.
+    """
+    if state is None or state.complete or not document.tables.offside:
+        return False
+    return _CursorLine(document, cursor, cursor_end).is_between_operands
 
 
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
@@ -143,6 +156,16 @@ class _CursorLine:
         """True if a string of the line is open at the cursor and has a mark that may end it."""
         read = lexemes(self.document.tables.lexical, self.before, 0, len(self.before)).read
         return bool(read) and bool(read[-1].missing) and may_end_early(self.before[read[-1].start :])
+
+    @property
+    def is_between_operands(self) -> bool:
+        """True if an operand ends directly before the cursor, and another one starts directly after it."""
+        before, after = self.before[-1:].decode(errors="replace"), self.rest[:1].decode(errors="replace")
+        if not (self._follows_directly and before and after):
+            return False
+        return (before.isidentifier() or before in _OPERAND_ENDS) and (
+            after.isidentifier() or after in _OPERAND_STARTS
+        )
 
     @property
     def starts_after_cursor(self) -> bool:

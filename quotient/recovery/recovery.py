@@ -7,6 +7,7 @@ line is read between them, in the first of several ways that connects and fits t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from enum import Flag, auto
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
@@ -19,6 +20,7 @@ from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
 from fimlsp.quotient.recovery.finished_line import (
     finishes_line,
     may_have_ended_string,
+    may_have_lost_bracket,
     opens_as_needed,
 )
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
@@ -46,11 +48,35 @@ def _finishes(document: ContextDocument, connected: State, start: int, end: int)
     return opens_as_needed(document, connected, start, end)
 
 
+class Doubt(Flag):
+    """Reasons to read a text in other ways than as it stands."""
+
+    BROKEN = auto()
+    """No middle makes it valid."""
+    MORE = auto()
+    """The cheapest middle does more than finish the cursor's line."""
+    STRING = auto()
+    """A string that is open at the cursor may have ended before it."""
+    BRACKET = auto()
+    """The middle may open a bracket that the rest of the line does not close."""
+
+
+def _doubts(document: ContextDocument, connected: State | None, start: int, end: int) -> Doubt:
+    """The doubts about a text whose first state at the cursor is *connected*."""
+    if connected is None:
+        return Doubt.BROKEN
+    doubts = Doubt(0) if _finishes(document, connected, start, end) else Doubt.MORE
+    if may_have_ended_string(document, connected, start, end):
+        doubts |= Doubt.STRING
+    if may_have_lost_bracket(document, connected, start, end):
+        doubts |= Doubt.BRACKET
+    return doubts
+
+
 class RepairedReadings(NamedTuple):
     """The first state of the middles in repaired texts, and the repairs of the likeliest.
 
-    `stands_as_well` if the text as it stands is at least as likely. A reading in which a string ended before
-    the cursor is *unlikely*.
+    `stands_as_well` if the text as it stands is at least as likely; then others are `unlikely`.
     """
 
     state: State | None = None
@@ -89,25 +115,15 @@ class Recoveries:
         The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. It is not
         repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
         """
-        found = _NOT_REPAIRED
-        finishes = connected is not None and _finishes(document, connected, start, end)
-        may_have_ended = may_have_ended_string(document, connected, start, end)
-        if may_have_ended or not finishes:
+        found, doubts = _NOT_REPAIRED, _doubts(document, connected, start, end)
+        if doubts:
             recovery = self._at(document, start, end)
-            found = recovery.readings(
-                document,
-                start,
-                end,
-                options,
-                connects=connected is not None,
-                finishes=finishes,
-                may_have_ended=may_have_ended,
-            )
+            found = recovery.readings(document, start, end, options, doubts)
         state, repairs = found.state, found.repairs
         as_likely, unlikely = (stands, found.unlikely) if found.stands_as_well else (None, stands)
         if may_be_forgotten(document, connected, start, end):
             recovery = self._at(document, start, end, forgotten=True)
-            forgotten = recovery.readings(document, start, end, options)
+            forgotten = recovery.readings(document, start, end, options, Doubt.BROKEN)
             state = state if forgotten.repairs == repairs else either(state, forgotten.state)
             repairs = forgotten.repairs or repairs
         return either(as_likely, state, unlikely=unlikely), repairs
@@ -215,10 +231,7 @@ class Recovery:
         start: int,
         end: int,
         options: ConnectOptions,
-        *,
-        connects: bool = False,
-        finishes: bool = False,
-        may_have_ended: bool = False,
+        doubts: Doubt,
     ) -> RepairedReadings:
         """The readings of the middles for `data[start:end]` in repaired texts.
 
@@ -233,9 +246,9 @@ class Recovery:
         line_end = len(document.data) - self._from_end
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)
-        ended = self._choice.choose_ended(options) if may_have_ended else None
-        as_it_stands = _NOT_REPAIRED._replace(unlikely=ended and ended.state)
-        if finishes:
+        connects = Doubt.BROKEN not in doubts
+        as_it_stands = _NOT_REPAIRED._replace(unlikely=self._unlikely(doubts, options))
+        if connects and Doubt.MORE not in doubts:
             return as_it_stands
         nearest = None if connects else self._choice.choose(line_end, options)
         has_rest, is_sure = self._has_rest(document, end), nearest is not None and nearest.is_sure
@@ -249,16 +262,26 @@ class Recovery:
         if nearest is not None and self._choice.lacks_opener:
             finishing = None  # a bracket that the middle opens is nearer than the loss of one
         choices = [] if finishing is None else [finishing]
-        choices += self._choice.choose_bracketed(options) if has_rest else ()
+        bracketed = list(self._choice.choose_bracketed(options)) if has_rest else []
+        is_less = finishing is not None and _only_ends_line(finishing, document.data, end, line_end)
+        choices += [] if is_less else bracketed
         choices += self._choice.choose_others(options)
         if not choices and nearest is not None and not is_sure:
             choices += self._choice.choose_reopened(nearest, options)
         if not choices:
             return _readings(nearest, ())
         found = _readings(choices[0], choices[1:], stands_as_well=connects and is_at_cursor)
+        unlikely = either(*(choice.state for choice in bracketed)) if is_less else None
         if is_sure:
-            return found._replace(state=either(found.state, unlikely=nearest and nearest.state))
-        return found._replace(state=either(nearest and nearest.state, found.state))
+            unlikely = either(nearest and nearest.state, unlikely)
+            return found._replace(state=either(found.state, unlikely=unlikely))
+        return found._replace(state=either(nearest and nearest.state, found.state, unlikely=unlikely))
+
+    def _unlikely(self, doubts: Doubt, options: ConnectOptions) -> State | None:
+        """The first state of the middles in readings that the text as it stands makes unlikely."""
+        ended = self._choice.choose_ended(options) if Doubt.STRING in doubts else None
+        opened = self._choice.choose_bracketed(options) if Doubt.BRACKET in doubts else ()
+        return either(ended and ended.state, *(choice.state for choice in opened))
 
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
@@ -273,6 +296,16 @@ def _readings(
         return _NOT_REPAIRED
     state = either(first.state, *(choice.state for choice in others))
     return RepairedReadings(state, tuple(first.text.repairs), stands_as_well)
+
+
+def _only_ends_line(choice: Choice, data: bytes, cursor_end: int, line_end: int) -> bool:
+    """True if *choice* changes the rest of the cursor's line only by an addition at its end."""
+    repairs = [repair for repair in choice.text.repairs if cursor_end <= repair.start < line_end]
+    return all(
+        repair.replacement.startswith(data[repair.start : repair.end])
+        and not data[repair.end : line_end].strip()
+        for repair in repairs
+    )
 
 
 def _inserts_at(repairs: Iterable[TextRepair], data: bytes, cursor_end: int) -> bool:
