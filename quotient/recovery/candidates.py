@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.assumed_text import indentation
-from fimlsp.quotient.recovery.lexemes import CursorLine, indentation_at, lexemes
+from fimlsp.quotient.recovery.lexemes import CursorLine, Lexeme, indentation_at, lexemes
 from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above, is_slip
 from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
@@ -118,6 +118,38 @@ def reopened(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
     for place in places[: -_MOST_PLACES - 1 : -1] if opener else ():
         start = place + left.text.cursor - right.text.cursor
         yield _changed(left.changed(((start, start, opener),)), (), right)
+
+
+def reopened_for_middle(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The opening bracket that a line lacks which cannot be read up to the cursor; the middle closes it."""
+    tables, chart, read = left.assumed.tables, _line_start(left), _lexemes_before(left)
+    before, rest = _own_kinds(left, right)
+    if chart is None or not tables.offside or _scanned(left, chart, before) is not None:
+        return
+    pairs = [tuple(map(tables.lexical.kinds.index, pair)) for pair in tables.lexical.brackets.items()]
+    for number in reversed(range(max(len(read) - _MOST_PLACES, 0), len(read))):
+        for opener, closer in pairs:
+            kinds = [*before[:number], opener, *before[number:], closer, *rest]
+            if tables.forward.read(chart, tables.terminals(kinds)) is not None:
+                start, text = read[number].start, left.assumed.layout.text_of((opener,))
+                yield _changed(left.changed(((start, start, text),)), (), right)
+
+
+def with_operand(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The operand that the lexeme directly before the cursor lacks, as a dot does after a bracket."""
+    tables, chart, read = left.assumed.tables, _line_start(left), _lexemes_before(left)
+    symbols = tables.terminals([lexeme.kind for lexeme in read])
+    before = chart and tables.forward.read(chart, symbols[:-1]) if tables.offside and read else None
+    if before is None or before.expects(symbols[-1]):
+        return
+    if tables.forward.read(before, (left.assumed.operand, symbols[-1])) is not None:
+        start, word = read[-1].start, left.assumed.words((left.assumed.operand,))
+        yield from _balanced((left.changed(((start, start, word),)),), right, ((),))
+
+
+def _lexemes_before(left: RepairedLeft) -> Sequence[Lexeme]:
+    """The lexemes of the cursor's line before the cursor."""
+    return lexemes(left.assumed.tables.lexical, left.text.data, left.stop, left.text.cursor).read
 
 
 def with_any_header(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
@@ -379,12 +411,13 @@ def _with_line_mended(left: RepairedLeft) -> Iterator[RepairedLeft]:
 def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:
     """*left* with the cursor's own line repaired up to the cursor.
 
-    If the line below is deeper, the repair does not end the header that it needs.
+    If the line below is deeper, the repair does not end the header that it needs, or the line opens a bracket.
     """
     stop, cursor = left.stop, left.text.cursor
     start, _ = left.text.document.statement_before(stop)
     document, below = left.text.document, left.below()
-    following = below.next_line(below.begin)
+    closes = left.assumed.tables.offside and document.right_at(below.begin).unmatched
+    following = None if closes else below.next_line(below.begin)
     statements = Statements(
         left.assumed,
         document.transitions.lines,

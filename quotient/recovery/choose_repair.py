@@ -24,9 +24,11 @@ from fimlsp.quotient.recovery.candidates import (
     finishing,
     in_block,
     reopened,
+    reopened_for_middle,
     string_ended,
     with_any_header,
     with_first_word,
+    with_operand,
 )
 from fimlsp.quotient.recovery.finished_line import (
     balances_line,
@@ -129,9 +131,12 @@ class RepairChoice:
         """As `choose_finishing`: readings that are as likely as another one.
 
         A word may be lost at the start of the line, if a slip of that shows its lack. A string that is open
-        at the cursor may have ended. Above deeper lines the middle may write the first word of any header.
+        at the cursor may have ended. Above deeper lines the middle may write the first word of any header. A
+        dot before the cursor may lack an operand, or the line a bracket that the middle closes.
         """
         left, right = in_block(self.left), self.right
+        yield from islice(self._finishing(with_operand(left, right), options), 1)
+        yield from islice(self._finishing(reopened_for_middle(left, right), options), 1)
         worded = with_first_word(left, right) if left is not self.left else ()
         yield from islice(self._finishing(worded, options), _MOST_HEADED)
         yield from islice(self._finishing(string_ended(left, right), options), 1)

@@ -144,7 +144,7 @@ class _CursorLine:
         last = tables.terminals([lexeme.kind for lexeme in read[-2:]])
         if len(last) > 1:
             return tuple(last) not in tables.neighbours
-        return not self._left.modes.depth and not assumed.any_line.expects(last[0])
+        return not (self._left.group if self._left.modes.depth else assumed.any_line).expects(last[0])
 
     @property
     def may_have_ended_string(self) -> bool:

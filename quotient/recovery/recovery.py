@@ -266,7 +266,7 @@ class Recovery:
         is_less = finishing is not None and _only_ends_line(finishing, document.data, end, line_end)
         choices += [] if is_less else bracketed
         choices += self._choice.choose_others(options)
-        if not choices and nearest is not None and not is_sure:
+        if nearest is not None and not is_sure:
             choices += self._choice.choose_reopened(nearest, options)
         if not choices:
             return _readings(nearest, ())
