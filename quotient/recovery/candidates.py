@@ -121,25 +121,33 @@ def reopened(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
 
 
 def reopened_for_middle(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
-    """The opening bracket that a line lacks which cannot be read up to the cursor; the middle closes it."""
-    tables, chart, read = left.assumed.tables, _line_start(left), _lexemes_before(left)
-    before, rest = _own_kinds(left, right)
-    if chart is None or not tables.offside or _scanned(left, chart, before) is not None:
+    """The opening bracket of a line that cannot be read up to the cursor, if the middle closes it there.
+
+    More code follows in the line. One candidate for each kind of bracket, opened as late as possible.
+    """
+    tables = left.assumed.tables
+    if not tables.offside:
+        return
+    chart, read, (before, rest) = _line_start(left), _lexemes_before(left), _own_kinds(left, right)
+    if chart is None or not rest or _scanned(left, chart, before) is not None:
         return
     pairs = [tuple(map(tables.lexical.kinds.index, pair)) for pair in tables.lexical.brackets.items()]
-    for number in reversed(range(max(len(read) - _MOST_PLACES, 0), len(read))):
-        for opener, closer in pairs:
+    for opener, closer in pairs:
+        for number in reversed(range(max(len(read) - _MOST_PLACES, 0), len(read))):
             kinds = [*before[:number], opener, *before[number:], closer, *rest]
             if tables.forward.read(chart, tables.terminals(kinds)) is not None:
                 start, text = read[number].start, left.assumed.layout.text_of((opener,))
                 yield _changed(left.changed(((start, start, text),)), (), right)
+                break
 
 
 def with_operand(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
     """The operand that the lexeme directly before the cursor lacks, as a dot does after a bracket."""
-    tables, chart, read = left.assumed.tables, _line_start(left), _lexemes_before(left)
-    symbols = tables.terminals([lexeme.kind for lexeme in read])
-    before = chart and tables.forward.read(chart, symbols[:-1]) if tables.offside and read else None
+    tables, read = left.assumed.tables, _lexemes_before(left)
+    if not tables.offside or not read:
+        return
+    chart, symbols = _line_start(left), tables.terminals([lexeme.kind for lexeme in read])
+    before = chart and tables.forward.read(chart, symbols[:-1])
     if before is None or before.expects(symbols[-1]):
         return
     if tables.forward.read(before, (left.assumed.operand, symbols[-1])) is not None:
@@ -416,7 +424,7 @@ def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:
     stop, cursor = left.stop, left.text.cursor
     start, _ = left.text.document.statement_before(stop)
     document, below = left.text.document, left.below()
-    closes = left.assumed.tables.offside and document.right_at(below.begin).unmatched
+    closes = left.assumed.tables.offside and not left.depth and document.right_at(below.begin).unmatched
     following = None if closes else below.next_line(below.begin)
     statements = Statements(
         left.assumed,

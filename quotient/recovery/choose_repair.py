@@ -44,7 +44,7 @@ from fimlsp.quotient.recovery.repaired_text import RepairedText, always
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
-_MOST_HEADED = 4
+_MOST_HEADED, _MOST_REOPENED = 4, 2
 
 
 class Choice(NamedTuple):
@@ -132,15 +132,19 @@ class RepairChoice:
 
         A word may be lost at the start of the line, if a slip of that shows its lack. A string that is open
         at the cursor may have ended. Above deeper lines the middle may write the first word of any header. A
-        dot before the cursor may lack an operand, or the line a bracket that the middle closes.
+        dot before the cursor may lack an operand.
         """
         left, right = in_block(self.left), self.right
         yield from islice(self._finishing(with_operand(left, right), options), 1)
-        yield from islice(self._finishing(reopened_for_middle(left, right), options), 1)
         worded = with_first_word(left, right) if left is not self.left else ()
         yield from islice(self._finishing(worded, options), _MOST_HEADED)
         yield from islice(self._finishing(string_ended(left, right), options), 1)
         yield from islice(self._finishing(with_any_header(left, right), options), _MOST_HEADED)
+
+    def choose_closing(self, options: ConnectOptions) -> Iterator[Choice]:
+        """As `choose_finishing`: the line lost a bracket before the cursor that the middle closes."""
+        found = reopened_for_middle(in_block(self.left), self.right)
+        return islice(self._finishing(found, options), _MOST_REOPENED)
 
     def choose_ended(self, options: ConnectOptions) -> Choice | None:
         """As `choose_finishing`: a string that is open at the cursor ended before it."""

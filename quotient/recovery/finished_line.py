@@ -16,7 +16,7 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes, may_end_early
-from fimlsp.quotient.recovery.separators import rest_lacks_separator
+from fimlsp.quotient.recovery.separators import SEPARATOR, rest_lacks_separator
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
@@ -235,9 +235,8 @@ class _CursorLine:
         brackets = {*lexical.brackets, *lexical.brackets.values()}
         if not added or any(lexical.kinds[lexeme.kind] not in brackets for lexeme in added):
             return False
-        is_in_column = bool(self.before.strip()) or not self.column.deeper_than(self._logical_column)
-        if not is_in_column and count_unmatched(lexical, completion)[0]:
-            return False  # a line that closes a bracket of lines above starts in the column of these
+        if count_unmatched(lexical, completion)[0] and not self._may_close_here:
+            return False
         closers, openers = count_unmatched(lexical, text + self.rest)
         below, depth = self.document.right_at(self.end).unmatched, self._left.modes.depth
         return closers <= depth and openers <= max(below - (depth - closers), 0)
@@ -252,6 +251,14 @@ class _CursorLine:
         joined = lexemes(lexical, text, 0, len(text)).read[len(alone) - 1]
         kinds = {joined.kind, alone[-1].kind}
         return joined.end > len(completion) and len(kinds) == 1 and after[0].kind not in kinds
+
+    @property
+    def _may_close_here(self) -> bool:
+        """True unless the line is deeper than its statement, or goes on after a separator before the cursor."""
+        before = self.before.strip()
+        if not before:
+            return not self.column.deeper_than(self._logical_column)
+        return not (self.rest and before.endswith(SEPARATOR))
 
     @property
     def _may_close(self) -> bool:

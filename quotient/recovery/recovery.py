@@ -253,8 +253,7 @@ class Recovery:
         nearest = None if connects else self._choice.choose(line_end, options)
         has_rest, is_sure = self._has_rest(document, end), nearest is not None and nearest.is_sure
         if nearest is not None and is_sure and (not has_rest or self._choice.finishes(nearest)):
-            others = self._choice.choose_others(options)
-            return _readings(nearest, others)
+            return _readings(nearest, self._choice.choose_others(options))
         finishing = self._choice.choose_finishing(end, options, of_rest=is_sure)
         is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
         if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
@@ -269,9 +268,13 @@ class Recovery:
         if nearest is not None and not is_sure:
             choices += self._choice.choose_reopened(nearest, options)
         if not choices:
-            return _readings(nearest, ())
+            found = _readings(nearest, ())
+            closing = () if connects else self._choice.choose_closing(options)
+            return found._replace(state=either(found.state, unlikely=_union(closing)))
         found = _readings(choices[0], choices[1:], stands_as_well=connects and is_at_cursor)
-        unlikely = either(*(choice.state for choice in bracketed)) if is_less else None
+        doubtful = [] if connects else [*self._choice.choose_closing(options)]
+        doubtful += bracketed if is_less else []
+        unlikely = _union(doubtful)
         if is_sure:
             unlikely = either(nearest and nearest.state, unlikely)
             return found._replace(state=either(found.state, unlikely=unlikely))
@@ -281,7 +284,7 @@ class Recovery:
         """The first state of the middles in readings that the text as it stands makes unlikely."""
         ended = self._choice.choose_ended(options) if Doubt.STRING in doubts else None
         opened = self._choice.choose_bracketed(options) if Doubt.BRACKET in doubts else ()
-        return either(ended and ended.state, *(choice.state for choice in opened))
+        return either(ended and ended.state, _union(opened))
 
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
@@ -296,6 +299,11 @@ def _readings(
         return _NOT_REPAIRED
     state = either(first.state, *(choice.state for choice in others))
     return RepairedReadings(state, tuple(first.text.repairs), stands_as_well)
+
+
+def _union(choices: Iterable[Choice]) -> State | None:
+    """The union of the readings of *choices*; None if there are none."""
+    return either(*(choice.state for choice in choices))
 
 
 def _only_ends_line(choice: Choice, data: bytes, cursor_end: int, line_end: int) -> bool:
