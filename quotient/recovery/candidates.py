@@ -419,7 +419,8 @@ def _with_line_mended(left: RepairedLeft) -> Iterator[RepairedLeft]:
 def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:
     """*left* with the cursor's own line repaired up to the cursor.
 
-    If the line below is deeper, the repair does not end the header that it needs, or the line opens a bracket.
+    If the line below is deeper, the repair does not end the header that it needs. Nor does it add one if the
+    lines below close a bracket, which the line may open.
     """
     stop, cursor = left.stop, left.text.cursor
     start, _ = left.text.document.statement_before(stop)

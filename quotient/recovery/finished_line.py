@@ -203,8 +203,8 @@ class _CursorLine:
         """True if *completion* does more than finish the line.
 
         It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
-        It may also have a word such as `lambda` in brackets and more after it, or a lexeme that ends with an operator of the
-        rest. Or it moves the rest to another column.
+        It may also have a word such as `lambda` in brackets and more after it. Or it has a lexeme that ends
+        with an operator of the rest, or moves the rest to another column.
         """
         lexical, text = self.document.tables.lexical, self.before + completion
         if not completion:

@@ -88,6 +88,25 @@ class RepairedReadings(NamedTuple):
 _NOT_REPAIRED = RepairedReadings(stands_as_well=True)
 
 
+class Readings(NamedTuple):
+    """All readings of a text at a cursor; `connected` reads it as it stands.
+
+    The others are as in `RepairedReadings`; `repairs` are those of the last repaired one.
+    """
+
+    connected: State | None
+    state: State | None = None
+    repairs: tuple[TextRepair, ...] = ()
+    stands_as_well: bool = True
+    unlikely: State | None = None
+
+    def union(self, stands: State | None) -> State | None:
+        """The union of all readings, with *stands* for `connected`, of which checks may refuse more."""
+        if self.stands_as_well:
+            return either(stands, self.state, unlikely=self.unlikely)
+        return either(self.state, unlikely=stands)
+
+
 class Recoveries:
     """The recoveries of a document at its last cursor; they follow the cursor in its line."""
 
@@ -105,28 +124,26 @@ class Recoveries:
         self,
         document: ContextDocument,
         connected: State | None,
-        stands: State | None,
         start: int,
         end: int,
         options: ConnectOptions,
-    ) -> tuple[State | None, tuple[TextRepair, ...]]:
-        """The union of all readings at a cursor, and the repairs of the last repaired one.
+    ) -> Readings:
+        """All readings of the text at a cursor, where *connected* reads it as it stands.
 
-        The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. It is not
-        repaired if a middle only has to finish the line, and nothing open above may have been forgotten.
+        It is not repaired if a middle only has to finish the line, and nothing open above may have been
+        forgotten.
         """
         found, doubts = _NOT_REPAIRED, _doubts(document, connected, start, end)
         if doubts:
             recovery = self._at(document, start, end)
             found = recovery.readings(document, start, end, options, doubts)
-        state, repairs = found.state, found.repairs
-        as_likely, unlikely = (stands, found.unlikely) if found.stands_as_well else (None, stands)
         if may_be_forgotten(document, connected, start, end):
             recovery = self._at(document, start, end, forgotten=True)
             forgotten = recovery.readings(document, start, end, options, Doubt.BROKEN)
-            state = state if forgotten.repairs == repairs else either(state, forgotten.state)
-            repairs = forgotten.repairs or repairs
-        return either(as_likely, state, unlikely=unlikely), repairs
+            if forgotten.repairs != found.repairs:
+                found = found._replace(state=either(found.state, forgotten.state))
+            found = found._replace(repairs=forgotten.repairs or found.repairs)
+        return Readings(connected, *found)
 
     def _at(self, document: ContextDocument, start: int, end: int, *, forgotten: bool = False) -> Recovery:
         """The recovery at a cursor; if *forgotten*, all that is open above is ended there."""
