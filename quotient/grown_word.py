@@ -23,12 +23,16 @@ _MOST_IN_WORD = 256
 
 
 class _Place(NamedTuple):
-    """A cursor: the context of the line start at `first`, the symbols read after it, and the lexer state."""
+    """A cursor: the context of the line start at `first`, the symbols read after it, and the lexer state.
+
+    `word` is the state after the word before it as code, for readings that end a string there.
+    """
 
     first: int
     context: LeftContext
     symbols: tuple[Symbol, ...]
     lexer: LexerState
+    word: int
 
     def is_as(self, other: _Place) -> bool:
         """True if the text before both places is read alike."""
@@ -57,9 +61,7 @@ class GrownWord:
 
         *key* is all else that they depend on.
         """
-        place = _place(document, cursor)
-        word = _WORD_BEFORE.search(document.data, max(cursor - _MOST_IN_WORD, 0), cursor)
-        start = cursor if word is None else word.start()
+        place, start = _place(document, cursor), _word_start(document.data, cursor)
         if place is None or any(repair.start < cursor and repair.end > start for repair in readings.repairs):
             self._known = None
             return
@@ -84,8 +86,17 @@ def _moved(repair: TextRepair, cursor: int, growth: int) -> TextRepair:
     return TextRepair(repair.start + growth, repair.end + growth, repair.replacement)
 
 
+def _word_start(data: bytes, cursor: int) -> int:
+    """The start of the letters before *cursor*; of the last ones in a long word."""
+    word = _WORD_BEFORE.search(data, max(cursor - _MOST_IN_WORD, 0), cursor)
+    return cursor if word is None else word.start()
+
+
 def _place(document: ContextDocument, cursor: int) -> _Place | None:
     """The place of *cursor*; None if its line cannot be read."""
     first, context = document.left_at(cursor)
     step = context.lexer().feed(document.data[first:cursor])
-    return None if step is None else _Place(first, context, tuple(step.symbols), step.lexer)
+    lexical = document.tables.lexical
+    word = document.data[_word_start(document.data, cursor) : cursor]
+    state = lexical.dfa.run(lexical.dfa.starts[lexical.unknown.mode], word)
+    return None if step is None else _Place(first, context, tuple(step.symbols), step.lexer, state)

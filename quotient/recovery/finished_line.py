@@ -254,7 +254,7 @@ class _CursorLine:
 
     @property
     def _may_close_here(self) -> bool:
-        """True unless the line is deeper than its statement, or goes on after a separator before the cursor."""
+        """True unless the line is deeper than its statement, or a separator is before the cursor in it."""
         before = self.before.strip()
         if not before:
             return not self.column.deeper_than(self._logical_column)
