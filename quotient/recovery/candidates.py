@@ -100,6 +100,12 @@ def string_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate
     return _balanced(ended_early(left, right), right, ((),))
 
 
+def with_rest_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The text that the rest of the line lacks at its end, if it is cut off."""
+    if left.assumed.tables.offside and right.is_cut_off:
+        yield from _balanced((left,), right, _Lazy(_ended(left, right)))
+
+
 def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
     """Repairs of the rest of the line after the text before the cursor and an operand, or any lexeme."""
     assumed, (before, _) = left.assumed, _own_kinds(left, right)

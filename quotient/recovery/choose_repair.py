@@ -29,6 +29,7 @@ from fimlsp.quotient.recovery.candidates import (
     with_any_header,
     with_first_word,
     with_operand,
+    with_rest_ended,
 )
 from fimlsp.quotient.recovery.finished_line import (
     balances_line,
@@ -132,10 +133,11 @@ class RepairChoice:
 
         A word may be lost at the start of the line, if a slip of that shows its lack. A string that is open
         at the cursor may have ended. Above deeper lines the middle may write the first word of any header. A
-        dot before the cursor may lack an operand.
+        dot before the cursor may lack an operand, and a line that is cut off its end.
         """
         left, right = in_block(self.left), self.right
         yield from islice(self._finishing(with_operand(left, right), options), 1)
+        yield from islice(self._finishing(with_rest_ended(left, right), options), 1)
         worded = with_first_word(left, right) if left is not self.left else ()
         yield from islice(self._finishing(worded, options), _MOST_HEADED)
         yield from islice(self._finishing(string_ended(left, right), options), 1)

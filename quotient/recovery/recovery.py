@@ -275,8 +275,10 @@ class Recovery:
         is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
         if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
             return as_it_stands
-        if nearest is not None and self._choice.lacks_opener:
-            finishing = None  # a bracket that the middle opens is nearer than the loss of one
+        doubtful = [] if connects else [*self._choice.choose_closing(options)]
+        if nearest is not None and finishing is not None and self._choice.lacks_opener:
+            doubtful.append(finishing)  # a bracket that the middle opens is nearer than the loss of one
+            finishing = None
         choices = [] if finishing is None else [finishing]
         bracketed = list(self._choice.choose_bracketed(options)) if has_rest else []
         is_less = finishing is not None and _only_ends_line(finishing, document.data, end, line_end)
@@ -284,14 +286,11 @@ class Recovery:
         choices += self._choice.choose_others(options)
         if nearest is not None and not is_sure:
             choices += self._choice.choose_reopened(nearest, options)
+        unlikely = _union((*doubtful, *bracketed) if is_less else doubtful)
         if not choices:
             found = _readings(nearest, ())
-            closing = () if connects else self._choice.choose_closing(options)
-            return found._replace(state=either(found.state, unlikely=_union(closing)))
+            return found._replace(state=either(found.state, unlikely=unlikely))
         found = _readings(choices[0], choices[1:], stands_as_well=connects and is_at_cursor)
-        doubtful = [] if connects else [*self._choice.choose_closing(options)]
-        doubtful += bracketed if is_less else []
-        unlikely = _union(doubtful)
         if is_sure:
             unlikely = either(nearest and nearest.state, unlikely)
             return found._replace(state=either(found.state, unlikely=unlikely))
