@@ -129,22 +129,33 @@ def reopened(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
 def reopened_for_middle(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
     """The opening bracket of a line that cannot be read up to the cursor, if the middle closes it there.
 
-    More code follows in the line. One candidate for each kind of bracket, opened as late as possible.
+    More code follows in the line, or two lexemes have no white space between them, as the name and the
+    arguments of a call. One candidate for each kind of bracket, opened as late as possible.
     """
     tables = left.assumed.tables
     if not tables.offside:
         return
     chart, read, (before, rest) = _line_start(left), _lexemes_before(left), _own_kinds(left, right)
-    if chart is None or not rest or _scanned(left, chart, before) is not None:
+    if chart is None or _scanned(left, chart, before) is not None:
         return
     pairs = [tuple(map(tables.lexical.kinds.index, pair)) for pair in tables.lexical.brackets.items()]
     for opener, closer in pairs:
         for number in reversed(range(max(len(read) - _MOST_PLACES, 0), len(read))):
+            if not rest and (not number or read[number - 1].end < read[number].start):
+                continue
             kinds = [*before[:number], opener, *before[number:], closer, *rest]
             if tables.forward.read(chart, tables.terminals(kinds)) is not None:
                 start, text = read[number].start, left.assumed.layout.text_of((opener,))
                 yield _changed(left.changed(((start, start, text),)), (), right)
                 break
+
+
+def without_closer(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The line without the closing bracket directly before the cursor, if it is one of two alike."""
+    tables, last = left.assumed.tables, _lexemes_before(left)[-2:]
+    kinds = {tables.lexical.kinds[lexeme.kind] for lexeme in last}
+    if tables.offside and len(last) == 2 and len(kinds) == 1 and kinds <= {*tables.opening_of}:
+        yield from _balanced((left.changed(((last[1].start, last[1].end, b""),)),), right, ((),))
 
 
 def with_operand(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
@@ -312,7 +323,8 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
         outer = next((block for block in known if is_slip(column, block)), None)
     else:
         line = left.text.data[left.stop : below.begin]
-        after = below.column_after(below.begin, column) if line.strip() else None
+        is_odd = column.tabs8 % 2 == 1  # so that it is no column to start a statement in
+        after = below.column_after(below.begin, column) if line.strip() or is_odd else None
         outer = after if after is not None and after not in known and is_slip(column, after) else None
     following = below.next_line(below.begin)
     lead = indentation_at(left.text.data[: left.text.cursor], left.stop)

@@ -30,6 +30,7 @@ from fimlsp.quotient.recovery.candidates import (
     with_first_word,
     with_operand,
     with_rest_ended,
+    without_closer,
 )
 from fimlsp.quotient.recovery.finished_line import (
     balances_line,
@@ -144,9 +145,10 @@ class RepairChoice:
         yield from islice(self._finishing(with_any_header(left, right), options), _MOST_HEADED)
 
     def choose_closing(self, options: ConnectOptions) -> Iterator[Choice]:
-        """As `choose_finishing`: the line lost a bracket before the cursor that the middle closes."""
-        found = reopened_for_middle(in_block(self.left), self.right)
-        return islice(self._finishing(found, options), _MOST_REOPENED)
+        """As `choose_finishing`: the line lost a bracket that the middle closes, or closes one twice."""
+        left, right = in_block(self.left), self.right
+        yield from islice(self._finishing(reopened_for_middle(left, right), options), _MOST_REOPENED)
+        yield from islice(self._finishing(without_closer(left, right), options), 1)
 
     def choose_ended(self, options: ConnectOptions) -> Choice | None:
         """As `choose_finishing`: a string that is open at the cursor ended before it."""

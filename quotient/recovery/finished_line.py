@@ -21,6 +21,7 @@ from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
 _MOST_BLANK = 100
+_STATEMENT_ENDS = b";"
 _OPERAND_ENDS, _OPERAND_STARTS = ")]0123456789", "'\"0123456789"
 
 
@@ -203,6 +204,7 @@ class _CursorLine:
         """True if *completion* does more than finish the line.
 
         It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
+        It may end a statement and start another.
         It may also have a word such as `lambda` in brackets and more after it. Or it has a lexeme that ends
         with an operator of the rest, or moves the rest to another column.
         """
@@ -217,6 +219,8 @@ class _CursorLine:
             return True
         closers, openers = count_unmatched(lexical, completion)
         if openers or (closers and self.rest) or self._swallows_operator(completion):
+            return True
+        if any(char in completion.rstrip()[:-1] for char in _STATEMENT_ENDS):
             return True
         opened = count_unmatched(lexical, self.before)[1]
         added = [text[lexeme.start : lexeme.end] for lexeme in read if lexeme.start >= len(self.before)]

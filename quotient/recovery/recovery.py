@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from enum import Flag, auto
+from itertools import takewhile
+from operator import eq
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
@@ -32,6 +34,9 @@ from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText, TextRepair
 from fimlsp.quotient.recovery.statements import Statements
 from fimlsp.quotient.states.protocol import State, either
+
+
+_CLOSERS = (b")", b"]", b"}")
 
 
 @remembered(4)
@@ -275,26 +280,47 @@ class Recovery:
         is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
         if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
             return as_it_stands
-        doubtful = [] if connects else [*self._choice.choose_closing(options)]
-        if nearest is not None and finishing is not None and self._choice.lacks_opener:
-            doubtful.append(finishing)  # a bracket that the middle opens is nearer than the loss of one
-            finishing = None
-        choices = [] if finishing is None else [finishing]
-        bracketed = list(self._choice.choose_bracketed(options)) if has_rest else []
-        is_less = finishing is not None and _only_ends_line(finishing, document.data, end, line_end)
-        choices += [] if is_less else bracketed
-        choices += self._choice.choose_others(options)
+        choices, doubtful = self._finished(finishing, document, end, options, connects=connects)
         if nearest is not None and not is_sure:
             choices += self._choice.choose_reopened(nearest, options)
-        unlikely = _union((*doubtful, *bracketed) if is_less else doubtful)
-        if not choices:
-            found = _readings(nearest, ())
-            return found._replace(state=either(found.state, unlikely=unlikely))
-        found = _readings(choices[0], choices[1:], stands_as_well=connects and is_at_cursor)
-        if is_sure:
+        first = nearest if not choices else choices[0]
+        found = _readings(first, choices[1:], stands_as_well=bool(choices) and connects and is_at_cursor)
+        unlikely = _union(doubtful)
+        if is_sure and choices:
             unlikely = either(nearest and nearest.state, unlikely)
             return found._replace(state=either(found.state, unlikely=unlikely))
         return found._replace(state=either(nearest and nearest.state, found.state, unlikely=unlikely))
+
+    def _finished(
+        self,
+        finishing: Choice | None,
+        document: ContextDocument,
+        end: int,
+        options: ConnectOptions,
+        *,
+        connects: bool,
+    ) -> tuple[list[Choice], list[Choice]]:
+        """The choices beside the nearest one, the likelier first, and those that are less likely.
+
+        Of two that repair the rest of the line the one that changes more of it is, or the one in which the
+        middle closes a bracket.
+        """
+        line_end = len(document.data) - self._from_end
+        doubtful = [*self._choice.choose_closing(options)]
+        if not connects and finishing is not None and self._choice.lacks_opener:
+            doubtful.append(finishing)  # a bracket that the middle opens is nearer than the loss of one
+            finishing = None
+        choices = [] if finishing is None else [finishing]
+        bracketed = self._choice.choose_bracketed(options) if self._has_rest(document, end) else ()
+        least, only_ends = (
+            (0, False) if finishing is None else _changes(finishing, document.data, end, line_end)
+        )
+        for choice in bracketed:
+            size, _ = _changes(choice, document.data, end, line_end)
+            closes = choice.state.shortest_completion.startswith(_CLOSERS)
+            is_more = finishing is not None and (only_ends or size + closes > least)
+            (doubtful if is_more else choices).append(choice)
+        return [*choices, *self._choice.choose_others(options)], doubtful
 
     def _unlikely(self, doubts: Doubt, options: ConnectOptions) -> State | None:
         """The first state of the middles in readings that the text as it stands makes unlikely."""
@@ -322,14 +348,19 @@ def _union(choices: Iterable[Choice]) -> State | None:
     return either(*(choice.state for choice in choices))
 
 
-def _only_ends_line(choice: Choice, data: bytes, cursor_end: int, line_end: int) -> bool:
-    """True if *choice* changes the rest of the cursor's line only by an addition at its end."""
-    repairs = [repair for repair in choice.text.repairs if cursor_end <= repair.start < line_end]
-    return all(
-        repair.replacement.startswith(data[repair.start : repair.end])
-        and not data[repair.end : line_end].strip()
-        for repair in repairs
-    )
+def _changes(choice: Choice, data: bytes, cursor_end: int, line_end: int) -> tuple[int, bool]:
+    """The bytes that *choice* changes in the rest of the cursor's line, and True if it adds to its end only.
+
+    White space does not count.
+    """
+    size, is_at_end = 0, True
+    for repair in choice.text.repairs:
+        if cursor_end <= repair.start < line_end:
+            old, new = data[repair.start : repair.end], repair.replacement
+            kept = sum(takewhile(bool, map(eq, old, new)))
+            size += len(old[kept:].strip()) + len(new[kept:].strip())
+            is_at_end = is_at_end and kept == len(old) and not data[repair.end : line_end].strip()
+    return size, is_at_end
 
 
 def _inserts_at(repairs: Iterable[TextRepair], data: bytes, cursor_end: int) -> bool:

@@ -163,8 +163,8 @@ class RestOfLine(SharedBrackets):
     def is_cut_off(self) -> bool:
         """True if no line ends with the last lexeme of the cursor's line, which is after the cursor."""
         tables = self.assumed.tables
-        last = [lexeme for lexeme in self.own_line().read if lexeme.start >= self.text.cursor_end][-1:]
-        return any((tables.terminal_of[lexeme.kind], tables.newline) not in tables.neighbours for lexeme in last)
+        after = [lexeme.kind for lexeme in self.own_line().read if lexeme.start >= self.text.cursor_end]
+        return bool(after) and (tables.terminal_of[after[-1]], tables.newline) not in tables.neighbours
 
     @property
     def has_deeper_below(self) -> bool:
