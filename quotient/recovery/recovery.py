@@ -35,7 +35,6 @@ from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText, TextRepa
 from fimlsp.quotient.recovery.statements import Statements
 from fimlsp.quotient.states.protocol import State, either
 
-
 _CLOSERS = (b")", b"]", b"}")
 
 
@@ -308,8 +307,7 @@ class Recovery:
         line_end = len(document.data) - self._from_end
         doubtful = [*self._choice.choose_closing(options)]
         if not connects and finishing is not None and self._choice.lacks_opener:
-            doubtful.append(finishing)  # a bracket that the middle opens is nearer than the loss of one
-            finishing = None
+            finishing = None  # a bracket that the middle opens is nearer than the loss of one
         choices = [] if finishing is None else [finishing]
         bracketed = self._choice.choose_bracketed(options) if self._has_rest(document, end) else ()
         least, only_ends = (
