@@ -282,13 +282,31 @@ class Recovery:
         choices, doubtful = self._finished(finishing, document, end, options, connects=connects)
         if nearest is not None and not is_sure:
             choices += self._choice.choose_reopened(nearest, options)
-        first = nearest if not choices else choices[0]
-        found = _readings(first, choices[1:], stands_as_well=bool(choices) and connects and is_at_cursor)
+        return self._in_order(nearest, choices, doubtful, as_it_stands, stands=connects and is_at_cursor)
+
+    @staticmethod
+    def _in_order(
+        nearest: Choice | None,
+        choices: list[Choice],
+        doubtful: list[Choice],
+        as_it_stands: RepairedReadings,
+        *,
+        stands: bool,
+    ) -> RepairedReadings:
+        """The readings of the *nearest* choice, of others, and of *doubtful* ones, which are unlikely.
+
+        A nearest one that is sure is unlikely as well, if there are others. The text *stands* as well, if so.
+        """
         unlikely = _union(doubtful)
-        if is_sure and choices:
-            unlikely = either(nearest and nearest.state, unlikely)
+        if not choices:
+            if nearest is None:
+                return as_it_stands._replace(unlikely=either(as_it_stands.unlikely, unlikely))
+            found = _readings(nearest, ())
             return found._replace(state=either(found.state, unlikely=unlikely))
-        return found._replace(state=either(nearest and nearest.state, found.state, unlikely=unlikely))
+        found, before = _readings(choices[0], choices[1:], stands_as_well=stands), nearest and nearest.state
+        if nearest is not None and nearest.is_sure:
+            before, unlikely = None, either(before, unlikely)
+        return found._replace(state=either(before, found.state, unlikely=unlikely))
 
     def _finished(
         self,
