@@ -268,7 +268,7 @@ class Recovery:
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)
         connects = Doubt.BROKEN not in doubts
-        as_it_stands = _NOT_REPAIRED._replace(unlikely=self._unlikely(doubts, options))
+        as_it_stands = self._as_it_stands(doubts, options)
         if connects and Doubt.MORE not in doubts:
             return as_it_stands
         nearest = None if connects else self._choice.choose(line_end, options)
@@ -319,8 +319,8 @@ class Recovery:
     ) -> tuple[list[Choice], list[Choice]]:
         """The choices beside the nearest one, the likelier first, and those that are less likely.
 
-        Of two that repair the rest of the line the one that changes more of it is, or the one in which the
-        middle closes a bracket.
+        A choice in which the middle has a bracket is less likely if it changes more of the rest of the line
+        than *finishing* does. If that bracket is a closing one, so is an equal change.
         """
         line_end = len(document.data) - self._from_end
         doubtful = [*self._choice.choose_closing(options)]
@@ -338,11 +338,13 @@ class Recovery:
             (doubtful if is_more else choices).append(choice)
         return [*choices, *self._choice.choose_others(options)], doubtful
 
-    def _unlikely(self, doubts: Doubt, options: ConnectOptions) -> State | None:
-        """The first state of the middles in readings that the text as it stands makes unlikely."""
+    def _as_it_stands(self, doubts: Doubt, options: ConnectOptions) -> RepairedReadings:
+        """The text as it stands, with the readings that this makes unlikely."""
         ended = self._choice.choose_ended(options) if Doubt.STRING in doubts else None
         opened = self._choice.choose_bracketed(options) if Doubt.BRACKET in doubts else ()
-        return either(ended and ended.state, _union(opened))
+        choices = [*(() if ended is None else (ended,)), *opened]
+        repairs = choices[0].text.repairs if choices else ()
+        return _NOT_REPAIRED._replace(repairs=tuple(repairs), unlikely=_union(choices))
 
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
