@@ -166,7 +166,11 @@ class Document(ContextDocument):
         return readings.union(stands), readings.repairs
 
     def _readings(self, start: int, end: int, options: ConnectOptions, relax: bool) -> Readings:
-        """The readings of the text at the middles for `data[start:end]`."""
+        """The readings of the text at the middles for `data[start:end]`.
+
+        As it stands it may connect only by middles that leave brackets, or take the rest of the line into a
+        comment. Then it is none of them if others are likelier.
+        """
         staying = connected = _connected(self, start, end, replace(options, falls_back=False))
         if staying is None and options.forbid_escape:
             connected = _connected(self, start, end, options)
@@ -181,6 +185,8 @@ class Document(ContextDocument):
             mended, rest = self._with_rest(start, end)
             if mended is not None:
                 return Readings(None, mended, rest)
+        if staying is None and options.forbid_escape and readings.replaces_text:
+            return readings._replace(connected=None)
         return readings
 
     def _with_rest(self, start: int, end: int) -> tuple[State | None, tuple[TextRepair, ...]]:

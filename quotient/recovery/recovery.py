@@ -104,6 +104,11 @@ class Readings(NamedTuple):
     stands_as_well: bool = True
     unlikely: State | None = None
 
+    @property
+    def replaces_text(self) -> bool:
+        """True if some repaired reading is likelier than the text as it stands."""
+        return self.state is not None and not self.stands_as_well
+
     def union(self, stands: State | None) -> State | None:
         """The union of all readings, with *stands* for `connected`, of which checks may refuse more."""
         if self.stands_as_well:
