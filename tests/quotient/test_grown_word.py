@@ -26,7 +26,7 @@ def middle(document, cursor):
 CASES = [(text, WORDS[number % len(WORDS)]) for number, (text, _, _) in enumerate(SITUATIONS.values())]
 
 
-@pytest.mark.parametrize(("text", "word"), sampled(CASES, 4))
+@pytest.mark.parametrize(("text", "word"), sampled(CASES, 8))
 def test_each_key_gives_the_middles_of_a_new_document(text, word):
     left, right = text.encode().split(b"<|>")
     document, cursor = engine().document(left + right), len(left)
