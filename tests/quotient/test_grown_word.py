@@ -6,7 +6,7 @@ from fimlsp.quotient.grown_word import GrownWord
 
 from ..sampling import sampled
 from .middle_support import engine
-from .recovery.test_situations import SITUATIONS
+from .recovery.test_situations import ENGINES, SITUATIONS
 
 WORDS = ("value", "matching", "lambda_x", "iffy", "f_self", "rb_to", "Ünit", "v1x")
 PROBES = (b"a", b")", b"]", b":", b",", b'"', b"(", b".x", b" = 1", b"\nx", b"\n        y()", b" in b", b'")')
@@ -23,18 +23,22 @@ def middle(document, cursor):
     return document.middle(cursor, cursor, may_escape=False, relax=True)
 
 
-CASES = [(text, WORDS[number % len(WORDS)]) for number, (text, _, _) in enumerate(SITUATIONS.values())]
+CASES = [
+    (name, text, WORDS[number % len(WORDS)])
+    for number, ((name, _), (text, *_)) in enumerate(SITUATIONS.items())
+]
 
 
-@pytest.mark.parametrize(("text", "word"), sampled(CASES, 8))
-def test_each_key_gives_the_middles_of_a_new_document(text, word):
+@pytest.mark.parametrize(("name", "text", "word"), sampled(CASES, 8))
+def test_each_key_gives_the_middles_of_a_new_document(name, text, word):
     left, right = text.encode().split(b"<|>")
-    document, cursor = engine().document(left + right), len(left)
+    language = ENGINES[name]
+    document, cursor = language.document(left + right), len(left)
     middle(document, cursor)
     for letter in word:
         document.edit(cursor, cursor, letter.encode())
         cursor += len(letter.encode())
-        assert facts(middle(document, cursor)) == facts(middle(engine().document(document.data), cursor))
+        assert facts(middle(document, cursor)) == facts(middle(language.document(document.data), cursor))
 
 
 BROKEN = b"def f(p:\n    return p\n\n\ndef g(a):\n    value = na\n    return f(a]\n"
