@@ -249,8 +249,8 @@ def exported_twice(reading: Reading, path: Path) -> Sequence[Node] | None:
 def _exported_name(reading: Reading, path: Path) -> bytes | None:
     """The name under which the leaf of *path* is exported by the module, as a value."""
     leaf, parent = path[-1], path[-2]
-    outermost = path[1] if len(path) > 2 else None
-    if outermost is None or outermost.type != "export_statement" or "type" in _types_of(outermost):
+    outermost = next((node for node in reversed(path) if node.type == "export_statement"), None)
+    if outermost is None or outermost != path[1] or "type" in _types_of(outermost):
         return None
     if parent.type == "export_specifier":
         name = parent.child_by_field_name("alias") or parent.child_by_field_name("name")

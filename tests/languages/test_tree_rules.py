@@ -173,6 +173,7 @@ class A { private a; #b: c; m() { this.#b; this.¦#c } }
 export function a(): b; export function a(c?) {}
 export default function a(): b; export default function a(c?) {}
 export default interface A {} export default 1
+export declare namespace N { export { a as b } } export declare namespace M { export { a as b } } declare let a
 export interface a {} export const a = 1; export type { a }
 export type { a } from 'b'; export { a } from 'c'
 namespace N { export let a; } export let a
