@@ -65,8 +65,8 @@ class Refusal(NamedTuple):
 def refusal(parser: str, text: bytes) -> Refusal | None:
     """The error of `parser` in *text*; None if it accepts the text.
 
-    The parsers are `typescript`, `checked`, `javascript`, `reserved-javascript`, and with JSX `tsx`,
-    `checked-tsx`, `jsx`, `reserved-jsx` (see `typescript_parser.mjs`).
+    The parsers are `typescript`, `checked`, `reserved-typescript`, `javascript`, `lenient-javascript`,
+    `reserved-javascript`, and the same with JSX (see `typescript_parser.mjs`).
 
     Raises:
         MissingParserError: Node.js or one of the packages is missing.

@@ -17,6 +17,8 @@ from fimlsp.languages.typescript.declared_names import (
     FUNCTIONS,
     DeclaredTwice,
     ExportedUndeclared,
+    Kind,
+    declaration_at,
     exported_twice,
     is_strict,
 )
@@ -141,6 +143,12 @@ def _deleted_name(reading: Reading, path: Path) -> Sequence[Node] | None:
     return path[-1:] if is_name and is_strict(reading, path) else None
 
 
+def _let_as_name(reading: Reading, path: Path) -> Sequence[Node] | None:
+    """A declaration of the name `let` by `let`, `const` or `class`."""
+    found = declaration_at(reading, path) if text_of(path[-1]) == b"let" else None
+    return path[-1:] if found is not None and found.kind is Kind.LEXICAL else None
+
+
 def _invalid_expression(reading: Reading, path: Path) -> Sequence[Node] | None:
     """A regular expression that the standard refuses."""
     del reading
@@ -165,7 +173,7 @@ def _rules(*, typed: bool) -> Mapping[str, Sequence[Rule]]:
         "statement_identifier": (_LABELS,),
         "private_property_identifier": (_private_name,),
         "property_identifier": (_second_constructor, _second_prototype),
-        "identifier": (declared, exported_twice, undeclared),
+        "identifier": (_let_as_name, declared, exported_twice, undeclared),
         "type_identifier": (declared, exported_twice),
         "shorthand_property_identifier_pattern": (declared, exported_twice),
         "regex_pattern": (_invalid_expression,),

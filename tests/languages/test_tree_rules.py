@@ -84,6 +84,9 @@ x = { __proto__: a, '__proto__'() {}, ['__proto__']: b }
 x = ¦/(/
 x = /a/g + ¦/a/gg
 x = a / (b / c)
+let ¦let = 1
+const [¦let] = a
+var let = let
 let a; ¦let a
 let a; ¦var a
 var a; var a
@@ -173,7 +176,7 @@ class A { private a; #b: c; m() { this.#b; this.¦#c } }
 export function a(): b; export function a(c?) {}
 export default function a(): b; export default function a(c?) {}
 export default interface A {} export default 1
-export declare namespace N { export { a as b } } export declare namespace M { export { a as b } } declare let a
+declare let a; export declare namespace N { export { a } } export declare namespace M { export { a } }
 export interface a {} export const a = 1; export type { a }
 export type { a } from 'b'; export { a } from 'c'
 namespace N { export let a; } export let a

@@ -63,8 +63,8 @@ def words(alphabet: Sequence[bytes], most: int) -> Iterator[bytes]:
 class Tally:
     """The number of judged verdicts and of open ones, and the faults.
 
-    A fault names the *grammar* if there are several. A text that the engine refuses, and the reference parser
-    accepts, is open if `leaves_open` is true of it. `lengths` are those of random programs, in bytes.
+    A fault names the *grammar* if there are several. A text of which engine and reference parser think
+    differently is open if `leaves_open` is true of it. `lengths` are those of random programs, in bytes.
     """
 
     accepts: Judge
@@ -94,7 +94,7 @@ class Tally:
         if accepted is None:
             self.undecided += 1
         else:
-            if accepted and not is_complete and self._is_open(left + middle + right):
+            if accepted != is_complete and self._is_open(left + middle + right):
                 self.undecided += 1
                 return
             self.judged += 1

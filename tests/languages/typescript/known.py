@@ -97,7 +97,7 @@ def _disagreement(of: Judged, text: bytes) -> bool | None:
     is_complete = _is_complete(of, text)
     if accepted is None or accepted is is_complete:
         return None
-    is_open = accepted and of.leaves_open is not None and of.leaves_open(text)
+    is_open = of.leaves_open is not None and of.leaves_open(text)
     return None if is_open else is_complete
 
 
