@@ -66,7 +66,7 @@ def refusal(parser: str, text: bytes) -> Refusal | None:
     """The error of `parser` in *text*; None if it accepts the text.
 
     The parsers are `typescript`, `checked`, `reserved-typescript`, `javascript`, `lenient-javascript`,
-    `reserved-javascript`, and the same with JSX (see `typescript_parser.mjs`).
+    `suspending-javascript`, `reserved-javascript`, and the same with JSX (see `typescript_parser.mjs`).
 
     Raises:
         MissingParserError: Node.js or one of the packages is missing.

@@ -3,7 +3,7 @@
 //
 // `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
 // JavaScript, acorn's checks of names, labels and regular expressions are later ones; `lenient-javascript` leaves them out.
-// `reserved-javascript` and `reserved-typescript` refuse the names `await` and `yield` as well. With `tsx` or `jsx` in place of the
+// `suspending-javascript` reads `yield` as in generators, wherever it is. `reserved-javascript` and `reserved-typescript` refuse the names `await` and `yield` as well. With `tsx` or `jsx` in place of the
 // language, each reads JSX too.
 import { readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -101,7 +101,7 @@ const LENIENT = { allowReturnOutsideFunction: true, allowSuperOutsideMethod: tru
 function lenient(parser) {
   class Lenient extends parser {
     raise(position, text) {
-      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|ctal|number/i.test(text);
+      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|ctal(?! literal in strict)|number/i.test(text);
       if (!isLater && !/let is disallowed/.test(text)) super.raise(position, text);
     }
     raiseRecoverable(position, text) {
@@ -144,10 +144,17 @@ const PARSERS = {
   "reserved-tsx": (text) => reservedTypescript(text, "/text.tsx"),
   "lenient-javascript": (text) => javascript(text, lenientParser, () => null, LENIENT),
   "lenient-jsx": (text) => javascript(text, lenientJsxParser, () => null, LENIENT),
+  "suspending-javascript": (text) => javascript(text, suspending(lenientParser), () => null, LENIENT),
+  "suspending-jsx": (text) => javascript(text, suspending(lenientJsxParser), () => null, LENIENT),
   "reserved-javascript": (text) => javascript(text, lenientParser, reservedName, LENIENT),
   "reserved-jsx": (text) => javascript(text, lenientJsxParser, reservedName, LENIENT),
 };
 const jsxParser = acorn.extend(require("acorn-jsx")());
+const suspending = (parser) => class extends parser {
+  get inGenerator() {
+    return true;
+  }
+};
 const lenientParser = lenient(acorn);
 const lenientJsxParser = lenient(jsxParser);
 let pending = Buffer.alloc(0);

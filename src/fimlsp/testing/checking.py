@@ -113,8 +113,9 @@ class Tally:
         except NoCompletionError:
             self.fault("dead end", left, middle, right, "no completion")
             return
-        after = state.feed(rest)
-        if self.accepts(left + middle + rest + right) is False or after is None or not after.complete:
+        after, whole = state.feed(rest), left + middle + rest + right
+        is_refused = self.accepts(whole) is False and not self._is_open(whole)
+        if is_refused or after is None or not after.complete:
             self.fault("dead end", left, middle, right, repr(rest), rest)
 
     def fault(

@@ -7,7 +7,7 @@ as the grammar does not know all functions around them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from fimlsp.datasets.languages.typescript import refusal
@@ -30,16 +30,19 @@ def accepts(parser: str) -> Judge:
     return judge
 
 
-def leaves_open(parser: str, checks: str, reserved: str) -> Judge:
+def leaves_open(parser: str, stricter: Sequence[str], suspending: str) -> Judge:
     """True for a text of a disagreement that is open.
 
-    One that *parser* accepts is if the parser *checks* or *reserved* refuses it. One that it refuses is if it
-    accepts the text with other words in place of `await` and `yield`.
+    One that *parser* accepts is if a parser of *stricter* refuses it. One that it refuses is if *suspending*
+    accepts it, or *parser* with other words in place of `await` and `yield`.
     """
 
     def is_open(text: bytes) -> bool:
         if refusal(parser, text) is None:
-            return any(refusal(other, text) is not None for other in (checks, reserved))
+            return any(refusal(other, text) is not None for other in stricter)
+        is_about_words = _BY_FUNCTION.search(text) is not None
+        if is_about_words and refusal(suspending, text) is None:
+            return True
         return any(refusal(parser, other) is None for other in _without_words(text))
 
     return is_open

@@ -107,7 +107,17 @@ def _shortest(of: Judged, text: bytes) -> tuple[bool | None, bytes]:
     wrong = _disagreement(of, text)
     if wrong is None:
         return None, text
-    pieces = _PIECE.findall(text)
+    pieces, before = _PIECE.findall(text), -1
+    while len(pieces) != before:
+        before = len(pieces)
+        pieces = _without_needless(of, pieces, wrong=wrong)
+    while (simpler := _simpler(of, pieces, wrong=wrong)) is not None:
+        pieces = simpler
+    return wrong, b"".join(pieces)
+
+
+def _without_needless(of: Judged, pieces: list[bytes], *, wrong: bool) -> list[bytes]:
+    """*pieces* without stretches that the disagreement does not need, the longest first."""
     size = len(pieces) // 2
     while size:
         for start in range(len(pieces) - size, -1, -size):
@@ -115,9 +125,7 @@ def _shortest(of: Judged, text: bytes) -> tuple[bool | None, bytes]:
             if _disagreement(of, b"".join(rest)) is wrong:
                 pieces = rest
         size //= 2
-    while (simpler := _simpler(of, pieces, wrong=wrong)) is not None:
-        pieces = simpler
-    return wrong, b"".join(pieces)
+    return pieces
 
 
 def _simpler(of: Judged, pieces: Sequence[bytes], *, wrong: bool) -> list[bytes] | None:

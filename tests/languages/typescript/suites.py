@@ -138,25 +138,25 @@ TYPESCRIPT = Judged(
     typescript,
     accepts("typescript"),
     (*PIECES, *itertools.chain(*TYPED)),
-    leaves_open=leaves_open("typescript", "checked", "reserved-typescript"),
+    leaves_open=leaves_open("typescript", ("checked", "reserved-typescript"), "typescript"),
 )
 JAVASCRIPT = Judged(
     javascript,
     accepts("lenient-javascript"),
     PIECES,
-    leaves_open=leaves_open("lenient-javascript", "reserved-javascript", "reserved-javascript"),
+    leaves_open=leaves_open("lenient-javascript", ("reserved-javascript",), "suspending-javascript"),
 )
 TSX = Judged(
     tsx,
     accepts("tsx"),
     (*TYPESCRIPT.pieces, *itertools.chain(*ELEMENTS, *TYPED_ELEMENTS)),
-    leaves_open=leaves_open("tsx", "checked-tsx", "reserved-tsx"),
+    leaves_open=leaves_open("tsx", ("checked-tsx", "reserved-tsx"), "tsx"),
 )
 JSX = Judged(
     jsx,
     accepts("lenient-jsx"),
     (*PIECES, *itertools.chain(*ELEMENTS)),
-    leaves_open=leaves_open("lenient-jsx", "reserved-jsx", "reserved-jsx"),
+    leaves_open=leaves_open("lenient-jsx", ("reserved-jsx",), "suspending-jsx"),
 )
 SUITES: dict[Judged, Endless] = {
     TSX: endless(
