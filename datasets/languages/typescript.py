@@ -65,8 +65,8 @@ class Refusal(NamedTuple):
 def refusal(parser: str, text: bytes) -> Refusal | None:
     """The error of `parser` in *text*; None if it accepts the text.
 
-    The parsers are `typescript`, `checked`, `reserved-typescript`, `javascript`, `lenient-javascript`,
-    `suspending-javascript`, `reserved-javascript`, and the same with JSX (see `typescript_parser.mjs`).
+    The parsers are `typescript` and `javascript`, or `tsx` and `jsx`, and others that `typescript_parser.mjs`
+    describes.
 
     Raises:
         MissingParserError: Node.js or one of the packages is missing.

@@ -3,7 +3,7 @@
 //
 // `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
 // JavaScript, acorn's checks of names, labels and regular expressions are later ones; `lenient-javascript` leaves them out.
-// `suspending-javascript` reads `yield` as in generators, wherever it is. `reserved-javascript` and `reserved-typescript` refuse the names `await` and `yield` as well. With `tsx` or `jsx` in place of the
+// `suspending-javascript` and `suspending-typescript` read `yield` as in generators. `reserved-javascript` and `reserved-typescript` refuse the names `await` and `yield` as well. With `tsx` or `jsx` in place of the
 // language, each reads JSX too.
 import { readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -101,8 +101,8 @@ const LENIENT = { allowReturnOutsideFunction: true, allowSuperOutsideMethod: tru
 function lenient(parser) {
   class Lenient extends parser {
     raise(position, text) {
-      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|ctal(?! literal in strict)|number/i.test(text);
-      if (!isLater && !/let is disallowed/.test(text)) super.raise(position, text);
+      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|ctal|number/i.test(text);
+      if (!isLater && !/let is disallowed|can not be deleted/.test(text)) super.raise(position, text);
     }
     raiseRecoverable(position, text) {
       this.raise(position, text);
@@ -142,6 +142,8 @@ const PARSERS = {
   jsx: (text) => javascript(text, jsxParser),
   "reserved-typescript": reservedTypescript,
   "reserved-tsx": (text) => reservedTypescript(text, "/text.tsx"),
+  "suspending-typescript": (text) => typescript(`async function* f() {\n${text}\n}`),
+  "suspending-tsx": (text) => typescript(`async function* f() {\n${text}\n}`, "/text.tsx"),
   "lenient-javascript": (text) => javascript(text, lenientParser, () => null, LENIENT),
   "lenient-jsx": (text) => javascript(text, lenientJsxParser, () => null, LENIENT),
   "suspending-javascript": (text) => javascript(text, suspending(lenientParser), () => null, LENIENT),
@@ -154,6 +156,7 @@ const suspending = (parser) => class extends parser {
   get inGenerator() {
     return true;
   }
+  checkYieldAwaitInDefaultParams() {}
 };
 const lenientParser = lenient(acorn);
 const lenientJsxParser = lenient(jsxParser);

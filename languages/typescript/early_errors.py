@@ -135,12 +135,15 @@ def _second_prototype(reading: Reading, path: Path) -> Sequence[Node] | None:
 
 
 def _deleted_name(reading: Reading, path: Path) -> Sequence[Node] | None:
-    """`delete name` in strict code."""
+    """`delete name` in strict code, and `delete` of a private name."""
     target = path[-2].child_by_field_name("argument")
     while target is not None and target.type == "parenthesized_expression":
         target = target.named_child(0)
-    is_name = target is not None and target.type == "identifier"
-    return path[-1:] if is_name and is_strict(reading, path) else None
+    if target is None:
+        return None
+    is_name = target.type == "identifier" and is_strict(reading, path)
+    is_private = target.children[-1:] and target.children[-1].type == "private_property_identifier"
+    return path[-1:] if is_name or is_private else None
 
 
 def _let_as_name(reading: Reading, path: Path) -> Sequence[Node] | None:

@@ -78,6 +78,7 @@ delete a
 function f() { 'use strict'; ¦delete (a) }
 class A { m() { ¦delete a } }
 import a from 'a'; ¦delete a
+class A { #a; m() { delete this.#a.b; ¦delete this.#a } }
 x = { __proto__: a, ¦__proto__: b }
 x = { __proto__: a, '__proto__'() {}, ['__proto__']: b }
 ({ __proto__: a, __proto__: b } = c)

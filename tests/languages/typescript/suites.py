@@ -138,7 +138,7 @@ TYPESCRIPT = Judged(
     typescript,
     accepts("typescript"),
     (*PIECES, *itertools.chain(*TYPED)),
-    leaves_open=leaves_open("typescript", ("checked", "reserved-typescript"), "typescript"),
+    leaves_open=leaves_open("typescript", ("checked", "reserved-typescript"), "suspending-typescript"),
 )
 JAVASCRIPT = Judged(
     javascript,
@@ -150,7 +150,7 @@ TSX = Judged(
     tsx,
     accepts("tsx"),
     (*TYPESCRIPT.pieces, *itertools.chain(*ELEMENTS, *TYPED_ELEMENTS)),
-    leaves_open=leaves_open("tsx", ("checked-tsx", "reserved-tsx"), "tsx"),
+    leaves_open=leaves_open("tsx", ("checked-tsx", "reserved-tsx"), "suspending-tsx"),
 )
 JSX = Judged(
     jsx,
