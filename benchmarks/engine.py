@@ -14,6 +14,7 @@ import platform
 import sys
 from dataclasses import asdict
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 
@@ -52,7 +53,7 @@ def table_of(figures: Figures) -> Table:
         "worst",
     ):
         table.add_column(column, justify="left" if column in ("operation", "unit", "worst") else "right")
-    for series in figures.all:
+    for series in filter(attrgetter("found"), figures.all):
         table.add_row(*_row(series))
     return table
 
@@ -88,11 +89,15 @@ def growth_table(medians: dict[str, dict[int, float]]) -> Table:
 
 
 def medians_by_length(figures_by_length: dict[int, Figures]) -> dict[str, dict[int, float]]:
-    """The medians of each operation, by length."""
-    names = [series.name for series in Figures().all]
+    """The medians of each operation that was measured at every length, by length."""
+    names = {
+        index: series.name
+        for index, series in enumerate(Figures().all)
+        if all(figures.all[index].found for figures in figures_by_length.values())
+    }
     return {
         name: {length: figures.all[index].median for length, figures in figures_by_length.items()}
-        for index, name in enumerate(names)
+        for index, name in names.items()
     }
 
 

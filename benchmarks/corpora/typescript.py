@@ -54,7 +54,7 @@ def _function(random: Random, types: bool) -> str:
 
 def _class(random: Random, types: bool) -> str:
     methods = "".join(
-        f"  {name}({other}{_typed('string', types)}) {{\n{_body(random, types)}  }}\n\n"
+        f"  async {name}({other}{_typed('string', types)}) {{\n{_body(random, types)}  }}\n\n"
         for name, other in zip(random.sample(_NAMES, 2), random.sample(_NAMES, 2), strict=True)
     )
     name, type_ = random.choice(_NAMES), _typed("number | undefined", types)

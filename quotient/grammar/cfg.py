@@ -305,18 +305,37 @@ def cheapest(alternatives: Mapping[int, Sequence[Rhs]], known: Mapping[int, int]
     """
     costs = dict(known)
     choices: Choices = {}
+
+    def improve(lhs: int, rhs: Rhs) -> bool:
+        cost = cost_of(costs, rhs)
+        if cost is None or (lhs in costs and costs[lhs] <= cost):
+            return False
+        costs[lhs], choices[lhs] = cost, rhs
+        return True
+
     unknown = sorted(alternatives.keys() - known.keys(), reverse=True)
-    changed = True
-    while changed:
-        changed = False
-        for lhs in unknown:
-            for rhs in alternatives[lhs]:
-                cost = cost_of(costs, rhs)
-                if cost is not None and (lhs not in costs or cost < costs[lhs]):
-                    costs[lhs] = cost
-                    choices[lhs] = rhs
-                    changed = True
+    improve_all([(lhs, rhs) for lhs in unknown for rhs in alternatives[lhs]], improve)
     return costs, choices
+
+
+def improve_all(rules: Sequence[tuple[int, Rhs]], improve: Callable[[int, Rhs], bool]) -> None:
+    """Call *improve* with rules until none improves the value of its left-hand side, which True says.
+
+    Rules are visited in their order, again and again. One is passed over unless the value of a symbol in it
+    has improved since its last visit.
+    """
+    users: dict[int, list[int]] = {}
+    for number, (_, rhs) in enumerate(rules):
+        for symbol in set(rhs):
+            users.setdefault(symbol, []).append(number)
+    pending = [True] * len(rules)
+    while any(pending):
+        for number, (lhs, rhs) in enumerate(rules):
+            if pending[number]:
+                pending[number] = False
+                if improve(lhs, rhs):
+                    for user in users.get(lhs, ()):
+                        pending[user] = True
 
 
 def cost_of(costs: Mapping[int, int], symbols: tuple[int, ...]) -> int | None:

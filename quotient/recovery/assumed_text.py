@@ -17,7 +17,7 @@ from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.grammar.cfg import CheapestSentences, cheapest
+from fimlsp.quotient.grammar.cfg import CheapestSentences, cheapest, improve_all
 from fimlsp.quotient.grammar.earley import EarleySet, merged
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.bracket_layout import BracketLayout
@@ -49,12 +49,7 @@ class LineEnds:
         self._within = CheapestSentences(*cheapest(alternatives, self.costs), tables.forward.rules)
         self._known = frozenset(self._within.costs)
         self._ends: dict[int, Ways] = {}
-        changed = True
-        while changed:
-            changed = False
-            for lhs, sides in alternatives.items():
-                for rhs in sides:
-                    changed |= self._improve(lhs, rhs)
+        improve_all([(lhs, rhs) for lhs, sides in alternatives.items() for rhs in sides], self._improve)
 
     @cached_property
     def kinds(self) -> frozenset[int]:

@@ -18,6 +18,7 @@ from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes, may_end_early
 from fimlsp.quotient.recovery.separators import rest_lacks_separator
 from fimlsp.quotient.states.grammar_state import GrammarState
+from fimlsp.quotient.states.lexeme_state import family_of_lexeme, within_lexeme
 from fimlsp.quotient.states.protocol import State
 
 _MOST_BLANK = 100
@@ -32,6 +33,8 @@ def finishes_line(
         whole = state.feed(assumed.plain_line)
         if (whole is not None and whole.complete) or not line.is_above_block:
             return whole is not None and whole.complete
+    if line.is_in_whole_lexeme(state):
+        return True
     if isinstance(state, GrammarState) and rest_lacks_separator(document, cursor, cursor_end):
         return False
     if not state.complete and (line.is_broken_before(assumed) or line.may_have_ended_string):
@@ -109,6 +112,13 @@ class _CursorLine:
     def is_blank(self) -> bool:
         """True if the line has nothing but the indentation before the cursor."""
         return not self.before.strip() and not self.rest
+
+    def is_in_whole_lexeme(self, state: State) -> bool:
+        """True if the text is complete as it stands, and the cursor is in a string or comment of it."""
+        if not state.complete or not isinstance(state, GrammarState):
+            return False
+        within = None if family_of_lexeme(state.lexer) is None else within_lexeme(state)
+        return within is not None and within.complete
 
     def is_broken_before(self, assumed: AssumedText) -> bool:
         """True if the lexeme directly before the cursor may not stand there, unless a middle changes it."""

@@ -47,6 +47,7 @@ WHOLE = (
     ),
     *("try:\n  a\n<|>\nx\n", "<|>  b\n", "f'{<|>"),
     *("def f(<|>:\n  pass\n", "def f(<|> :\n  pass\n", "x = g(a, h(b, <|>)\ny\n"),  # the middle closes it
+    *("x = [\n  'a<|> '\n  'b',\n]\n", "x = {\n  # a<|>b\n  c: d,\n}\n"),  # in a lexeme of a valid file
     *("x = a or\\\n <|>  b\n", "if a and\\\n  <|>  b:\n  c\n"),
 )
 BOTH = {
