@@ -113,6 +113,10 @@ function lenient(parser) {
   return Lenient;
 }
 
+function generator(text) {
+  return `async function* f() {${text.replace(/^#!.*/, "")}\n}`;
+}
+
 function reservedTypescript(text, name = "/text.ts") {
   const isProperty = ({ parent: to }) =>
     ts.isPropertyAccessExpression(to) || (ts.isObjectLiteralElementLike(to) && !ts.isShorthandPropertyAssignment(to)) || ts.isClassElement(to) || ts.isTypeElement(to);
@@ -142,8 +146,8 @@ const PARSERS = {
   jsx: (text) => javascript(text, jsxParser),
   "reserved-typescript": reservedTypescript,
   "reserved-tsx": (text) => reservedTypescript(text, "/text.tsx"),
-  "suspending-typescript": (text) => typescript(`async function* f() {\n${text}\n}`),
-  "suspending-tsx": (text) => typescript(`async function* f() {\n${text}\n}`, "/text.tsx"),
+  "suspending-typescript": (text) => typescript(generator(text)),
+  "suspending-tsx": (text) => typescript(generator(text), "/text.tsx"),
   "lenient-javascript": (text) => javascript(text, lenientParser, () => null, LENIENT),
   "lenient-jsx": (text) => javascript(text, lenientJsxParser, () => null, LENIENT),
   "suspending-javascript": (text) => javascript(text, suspending(lenientParser), () => null, LENIENT),
@@ -154,6 +158,9 @@ const PARSERS = {
 const jsxParser = acorn.extend(require("acorn-jsx")());
 const suspending = (parser) => class extends parser {
   get inGenerator() {
+    return true;
+  }
+  inGeneratorContext() {
     return true;
   }
   checkYieldAwaitInDefaultParams() {}
