@@ -18,6 +18,7 @@ from fimlsp.languages.suggested_lines import LinesPolicy
 
 _MOST_READ = 200_000
 _MOST_MENTIONS = 200
+_IN_WORD = re.compile(rb"[\w$\x80-\xff]")
 Path: TypeAlias = tuple[Node, ...]
 """The nodes around a place, from the whole text to a leaf."""
 
@@ -68,8 +69,12 @@ class Reading:
 
     def mentions(self, name: bytes) -> list[Path]:
         """The leaves with the text *name*; none if the word is there too often to look at all."""
-        word = re.compile(rb"(?<![\w$\x80-\xff])%s(?![\w$\x80-\xff])" % re.escape(name))
-        offsets = [found.start() for found in word.finditer(self.data, 0, self.readable_to)]
+        offsets, at = list[int](), self.data.find(name, 0, self.readable_to)
+        while at >= 0 and name:
+            around = self.data[max(0, at - 1) : at], self.data[at + len(name) : at + len(name) + 1]
+            if not any(map(_IN_WORD.match, around)):
+                offsets.append(at)
+            at = self.data.find(name, at + len(name), self.readable_to)
         if len(offsets) > _MOST_MENTIONS:
             return []
         return [path for path in map(self.path, offsets) if text_of(path[-1]) == name]

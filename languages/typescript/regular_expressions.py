@@ -20,7 +20,7 @@ _ESCAPE = re.compile(
     r"|(?P<other>.))",
     re.DOTALL,
 )
-_NO_GROUP = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+_NO_GROUP = re.compile(r"\\.|\[(?:\\.|[^\]\\])*(?:\]|\\?\Z)", re.DOTALL)
 _NAMED = re.compile(r"\(\?<[^=!]")
 _POINTS = {"b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _LAST = 0x10FFFF
