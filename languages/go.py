@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.languages.jumps import GO_RULES
+from fimlsp.languages.syntax_trees import TreePolicy
 from fimlsp.lexing.automata.dfa import CompactDfa, Rule, Terminals, cached, compile_terminals
 from fimlsp.lexing.automata.regex import (
     Range,
@@ -246,7 +247,9 @@ _PREDECLARED = (
     b"recover rune string true uint uint16 uint32 uint64 uint8 uintptr"
 )
 
-GO_POLICY = LinesPolicy(
+GO_POLICY = TreePolicy(
+    grammar="go",
+    rules=GO_RULES,
     file_ending=".go",
     comment=Comment("//"),
     known_names=frozenset((_WORDS + b" " + _PREDECLARED).split()),

@@ -10,7 +10,8 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from fimlsp.languages.suggested_lines import LinesPolicy
+from fimlsp.languages.jumps import LUA_RULES
+from fimlsp.languages.syntax_trees import TreePolicy
 from fimlsp.lexing.automata.dfa import CompactDfa, Rule, Terminals, cached, compile_terminals
 from fimlsp.lexing.automata.regex import (
     EMPTY,
@@ -199,7 +200,9 @@ _GLOBALS = (
     b"setmetatable string table tonumber tostring type utf8 warn xpcall"
 )
 
-LUA_POLICY = LinesPolicy(
+LUA_POLICY = TreePolicy(
+    grammar="lua",
+    rules=LUA_RULES,
     file_ending=".lua",
     comment=Comment("--"),
     known_names=frozenset((_WORDS + b" " + _GLOBALS).split()),

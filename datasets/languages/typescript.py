@@ -67,8 +67,8 @@ class Refusal(NamedTuple):
 def refusal(parser: str, text: bytes) -> Refusal | None:
     """The error of `parser` in *text*; None if it accepts the text.
 
-    The parsers are `typescript`, `checked`, `javascript`, `reserved-javascript`, and with JSX `tsx`,
-    `checked-tsx`, `jsx`, `reserved-jsx` (see `typescript_parser.mjs`).
+    The parsers are `typescript` and `javascript`, or `tsx` and `jsx`, and others that `typescript_parser.mjs`
+    describes.
 
     Raises:
         MissingParserError: Node.js or one of the packages is missing.

@@ -2,8 +2,9 @@
 // the answer is a line of JSON: null if the text is valid, else [the error, true if only a later check finds it].
 //
 // `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
-// JavaScript, acorn's checks of names, labels and regular expressions are later ones. `reserved-javascript` refuses the names `await`
-// and `yield` as well. `tsx`, `checked-tsx`, `jsx` and `reserved-jsx` read JSX too.
+// JavaScript, acorn's checks of names, labels and regular expressions are later ones; `lenient-javascript` leaves them out.
+// `suspending-javascript` and `suspending-typescript` read `yield` as in generators. `reserved-javascript` and `reserved-typescript` refuse the names `await` and `yield` as well. With `tsx` or `jsx` in place of the
+// language, each reads JSX too.
 import { readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 
@@ -18,7 +19,7 @@ const RANGES = [
   [8000, 8999],
   [17000, 18999],
 ];
-const CODES = new Set([2357, 2364, 2371, 2391, 2406, 2462, 2463, 2480, 2487, 2491, 2499, 2500, 2754, 2777, 2778, 2779, 2780, 2781]);
+const CODES = new Set([2357, 2364, 2371, 2391, 2406, 2462, 2463, 2480, 2487, 2491, 2499, 2500, 2754, 2777, 2778, 2779, 2780, 2781, 2858]);
 const LATER =
   /already been declared|Undefined label|Unsyntactic|must be declared|Invalid regular|Invalid flag|strict mode|Deleting|Label |not defined|outside|[Dd]uplicate|reserved word|Redefinition|ctal|escape|[Cc]onstructor|static property|'use strict'|keyword|super|new\.target|import\.meta|Can ?not use|Argument name|Invalid number/;
 
@@ -82,17 +83,47 @@ function message({ start, messageText }, file) {
   return `${ts.flattenDiagnosticMessageText(messageText, " ")} (line ${line})`;
 }
 
-function javascript(text, parser = acorn, refused = () => null) {
+function javascript(text, parser = acorn, refused = () => null, more = {}) {
   const errors = [];
   for (const sourceType of ["module", "script"]) {
     try {
-      return refused(parser.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true }));
+      return refused(parser.parse(text, { ecmaVersion: "latest", sourceType, allowHashBang: true, ...more }));
     } catch (error) {
       const later = LATER.test(error.message) && !/await/i.test(error.message);
       errors.push([error.message.replace(/ \((\d+):\d+\)$/, " (line $1)"), later]);
     }
   }
   return errors.find(([, later]) => later) ?? errors[0];
+}
+
+const LENIENT = { allowReturnOutsideFunction: true, allowSuperOutsideMethod: true, checkPrivateFields: false };
+
+function lenient(parser) {
+  class Lenient extends parser {
+    raise(position, text) {
+      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|ctal|number/i.test(text);
+      if (!isLater && !/let is disallowed|can not be deleted/.test(text)) super.raise(position, text);
+    }
+    raiseRecoverable(position, text) {
+      this.raise(position, text);
+    }
+    validateRegExpFlags() {}
+    validateRegExpPattern() {}
+  }
+  return Lenient;
+}
+
+function generator(text) {
+  return `async function* f() {${text.replace(/^#!.*/, "")}\n}`;
+}
+
+function reservedTypescript(text, name = "/text.ts") {
+  const isProperty = ({ parent: to }) =>
+    ts.isPropertyAccessExpression(to) || (ts.isObjectLiteralElementLike(to) && !ts.isShorthandPropertyAssignment(to)) || ts.isClassElement(to) || ts.isTypeElement(to);
+  const isReserved = (node) =>
+    (ts.isIdentifier(node) && ["await", "yield"].includes(node.text) && !(isProperty(node) && node.parent.name === node)) ||
+    (ts.forEachChild(node, isReserved) ?? false);
+  return isReserved(parsed(text, name)) ? ["This name is reserved in some functions. (line 1)", true] : typescript(text, name);
 }
 
 // An error if a name in the tree is `await` or `yield`, as in scripts; names of properties may be.
@@ -113,10 +144,29 @@ const PARSERS = {
   tsx: (text) => typescript(text, "/text.tsx"),
   "checked-tsx": (text) => checked(text, "/text.tsx"),
   jsx: (text) => javascript(text, jsxParser),
-  "reserved-javascript": (text) => javascript(text, acorn, reservedName),
-  "reserved-jsx": (text) => javascript(text, jsxParser, reservedName),
+  "reserved-typescript": reservedTypescript,
+  "reserved-tsx": (text) => reservedTypescript(text, "/text.tsx"),
+  "suspending-typescript": (text) => typescript(generator(text)),
+  "suspending-tsx": (text) => typescript(generator(text), "/text.tsx"),
+  "lenient-javascript": (text) => javascript(text, lenientParser, () => null, LENIENT),
+  "lenient-jsx": (text) => javascript(text, lenientJsxParser, () => null, LENIENT),
+  "suspending-javascript": (text) => javascript(text, suspending(lenientParser), () => null, LENIENT),
+  "suspending-jsx": (text) => javascript(text, suspending(lenientJsxParser), () => null, LENIENT),
+  "reserved-javascript": (text) => javascript(text, lenientParser, reservedName, LENIENT),
+  "reserved-jsx": (text) => javascript(text, lenientJsxParser, reservedName, LENIENT),
 };
 const jsxParser = acorn.extend(require("acorn-jsx")());
+const suspending = (parser) => class extends parser {
+  get inGenerator() {
+    return true;
+  }
+  inGeneratorContext() {
+    return true;
+  }
+  checkYieldAwaitInDefaultParams() {}
+};
+const lenientParser = lenient(acorn);
+const lenientJsxParser = lenient(jsxParser);
 let pending = Buffer.alloc(0);
 
 function more() {

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from fimlsp.languages.typescript.declared_names import NamesPolicy
+from fimlsp.languages.syntax_trees import TreePolicy
+from fimlsp.languages.typescript.early_errors import JAVASCRIPT_RULES, TYPESCRIPT_RULES
 from fimlsp.languages.typescript.jsx_modes import ELEMENT_KINDS, jsx_modes_at_cursor, may_close_types
 from fimlsp.languages.typescript.lexical_spec import KEYWORDS, typescript_lexical_spec
 from fimlsp.languages.typescript.modes import COMMENT_END, CONTEXTUAL, LINE_END, TEMPLATE, modes_at_cursor
@@ -33,7 +34,7 @@ _BUILT_IN = (
     "globalThis never number object process string symbol undefined unknown window"
 )
 
-TYPESCRIPT_POLICY = NamesPolicy(
+TYPESCRIPT_POLICY = TreePolicy(
     file_ending=".ts",
     comment=Comment("//"),
     known_names=frozenset(word.encode() for word in (*KEYWORDS, *CONTEXTUAL, *_BUILT_IN.split())),
@@ -132,7 +133,12 @@ class TypeScript(Language):
     def editor(self) -> EditorPolicy:
         """As in `Language`."""
         ending = (".tsx" if self.jsx else ".ts") if self.types else ".jsx" if self.jsx else ".js"
-        return replace(JSX_POLICY if self.jsx else TYPESCRIPT_POLICY, file_ending=ending)
+        return replace(
+            JSX_POLICY if self.jsx else TYPESCRIPT_POLICY,
+            file_ending=ending,
+            grammar="javascript" if not self.types else "tsx" if self.jsx else "typescript",
+            rules=TYPESCRIPT_RULES if self.types else JAVASCRIPT_RULES,
+        )
 
     def lexical_spec(self) -> LexicalSpec:
         """As in `Language`."""

@@ -228,6 +228,7 @@ def _common() -> tuple[Rule, ...]:
         Rule("LEGACY_NUMBER", legacy_number()),
         Rule("BAD", sequence(choice(number(), legacy_number()), _first())),
         Rule("QUESTION_NUMBER", sequence("?", _fraction())),
+        Rule("BAD", sequence("?", _fraction(), _first())),
         Rule("STRING", choice(quoted('"'), quoted("'"))),
         Rule("LEGACY_STRING", choice(legacy_quoted('"'), legacy_quoted("'"))),
         Rule("TEMPLATE_START", sequence("`")),

@@ -25,7 +25,7 @@ FAULTS = [
     ("go", "func f() {\n\t<|g()\n}|>\n"),
     ("go", "func f() {\n\t<|g()¦\nvar x int|>\n"),
     ("typescript", "let x = 1;\n<|¦let x = 1;|>\n"),
-    ("typescript", "if (a) {\n  return;\n}\n<|if (b) {\n  return;\n}|>\n"),
+    ("typescript", "() => {\nif (a) {\n  return;\n}\n<|if (b) {\n  return;\n}|>\n};\n"),
     ("typescript", "// one\n<|¦// two|>\n"),
     ("tsx", "x = (\n  <p>\n    <|a\n  </p>\n)|>\n"),
     ("tsx", "  <p>\n    <a/>\n  </p>\n<|  <p>\n    b\n  </p>|>\n"),

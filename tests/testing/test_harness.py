@@ -113,6 +113,15 @@ def test_a_text_that_the_reference_leaves_open_counts_for_neither_side():
 
 
 @pytest.mark.parametrize(
+    "accepts", [lambda text: text == b"[" or is_json(text), lambda text: text != b"[]" and is_json(text)]
+)
+def test_an_open_disagreement_counts_for_neither_side(accepts):
+    of = Judged(json, accepts, PIECES, leaves_open=lambda text: text in (b"[]", b"["))
+    tally = of.walk(b"", b"", (b"[", b"]"), 2)
+    assert (tally.undecided, tally.faults) == (1, [])
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (b"[1, 2]", None),

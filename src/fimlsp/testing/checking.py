@@ -63,8 +63,8 @@ def words(alphabet: Sequence[bytes], most: int) -> Iterator[bytes]:
 class Tally:
     """The number of judged verdicts and of open ones, and the faults.
 
-    A fault names the *grammar* if there are several. A text that the engine refuses, and the reference parser
-    accepts, is open if `leaves_open` is true of it. `lengths` are those of random programs, in bytes.
+    A fault names the *grammar* if there are several. A text of which engine and reference parser think
+    differently is open if `leaves_open` is true of it. `lengths` are those of random programs, in bytes.
     """
 
     accepts: Judge
@@ -94,7 +94,7 @@ class Tally:
         if accepted is None:
             self.undecided += 1
         else:
-            if accepted and not is_complete and self._is_open(left + middle + right):
+            if accepted != is_complete and self._is_open(left + middle + right):
                 self.undecided += 1
                 return
             self.judged += 1
@@ -113,8 +113,9 @@ class Tally:
         except NoCompletionError:
             self.fault("dead end", left, middle, right, "no completion")
             return
-        after = state.feed(rest)
-        if self.accepts(left + middle + rest + right) is False or after is None or not after.complete:
+        after, whole = state.feed(rest), left + middle + rest + right
+        is_refused = self.accepts(whole) is False and not self._is_open(whole)
+        if is_refused or after is None or not after.complete:
             self.fault("dead end", left, middle, right, repr(rest), rest)
 
     def fault(

@@ -379,7 +379,7 @@ def _judge_cut(
 ) -> None:
     start, end = cut
     text = data[:start], data[start:end], data[end:]
-    if accepted and not is_complete and tally.leaves_open is not None and tally.leaves_open(data):
+    if accepted != is_complete and tally.leaves_open is not None and tally.leaves_open(data):
         tally.undecided += 1
         return
     tally.judged += 1

@@ -1,60 +1,56 @@
-"""The parsers of TypeScript and of acorn as judges, in a program of their own."""
+"""The parsers of TypeScript and of acorn as judges, in a program of their own.
+
+A disagreement is open where the two levels of a parser disagree, or where `await` or `yield` may be at fault.
+The grammar does not know all functions around them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 
 from fimlsp.datasets.languages.typescript import refusal
 
 _BY_FUNCTION = re.compile(rb"await|yield")
-"""Words whose meaning depends on the function around them, which the grammar does not know."""
+"""Words whose meaning depends on the function around them."""
+
+_LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,")}
+"""Texts that stand for these words: an operator, a name, and an operand with the next one."""
+
+Judge = Callable[[bytes], bool]
 
 
-def is_typescript(text: bytes) -> bool | None:
-    """True if TypeScript's parser accepts *text*; None if it may only refuse the place of an `await`."""
-    if refusal("typescript", text) is None:
-        return True
-    return None if _BY_FUNCTION.search(text) else False
+def accepts(parser: str) -> Judge:
+    """True for the texts that *parser* accepts."""
+
+    def judge(text: bytes) -> bool:
+        return refusal(parser, text) is None
+
+    return judge
 
 
-def is_tsx(text: bytes) -> bool | None:
-    """As `is_typescript`, with JSX."""
-    if refusal("tsx", text) is None:
-        return True
-    return None if _BY_FUNCTION.search(text) else False
+def leaves_open(parser: str, stricter: Sequence[str], suspending: str) -> Judge:
+    """True for a text of a disagreement that is open.
+
+    One that *parser* accepts is if a parser of *stricter* refuses it. One that it refuses is if *suspending*
+    accepts it, or *parser* with other words in place of `await` and `yield`.
+    """
+
+    def is_open(text: bytes) -> bool:
+        if refusal(parser, text) is None:
+            return any(refusal(other, text) is not None for other in stricter)
+        is_about_words = _BY_FUNCTION.search(text) is not None
+        if is_about_words and refusal(suspending, text) is None:
+            return True
+        return any(refusal(parser, other) is None for other in _without_words(text))
+
+    return is_open
 
 
-def is_jsx(text: bytes) -> bool | None:
-    """As `is_javascript`, with JSX."""
-    told = refusal("jsx", text)
-    if told is None:
-        return True
-    return None if told.later or b"#" in text or b"yield" in text else False
-
-
-def is_refused_by_tsx_checker(text: bytes) -> bool:
-    """As `is_refused_by_checker`, with JSX."""
-    return _BY_FUNCTION.search(text) is not None or refusal("checked-tsx", text) is not None
-
-
-def is_refused_by_checker(text: bytes) -> bool:
-    """True if TypeScript's checker refuses the syntax of *text*, which its parser accepts, or may do so."""
-    return _BY_FUNCTION.search(text) is not None or refusal("checked", text) is not None
-
-
-def is_javascript(text: bytes) -> bool | None:
-    """True if acorn accepts *text*, as a module or a script; None if only names and the like may be wrong."""
-    told = refusal("javascript", text)
-    if told is None:
-        return True
-    return None if told.later or b"#" in text or b"yield" in text else False
-
-
-def has_reserved_name(text: bytes) -> bool:
-    """True if `await` or `yield` is a name in *text*, a script."""
-    return _BY_FUNCTION.search(text) is not None and refusal("reserved-javascript", text) is not None
-
-
-def has_reserved_name_in_jsx(text: bytes) -> bool:
-    """As `has_reserved_name`, with JSX."""
-    return _BY_FUNCTION.search(text) is not None and refusal("reserved-jsx", text) is not None
+def _without_words(text: bytes) -> Iterator[bytes]:
+    """*text* with others in place of `await` and `yield`; none if it has neither."""
+    if _BY_FUNCTION.search(text):
+        for chosen in product(*_LIKE.values()):
+            instead = dict(zip(_LIKE, chosen, strict=True))
+            yield _BY_FUNCTION.sub(lambda found, instead=instead: instead[found.group()], text)

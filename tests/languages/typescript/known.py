@@ -97,7 +97,7 @@ def _disagreement(of: Judged, text: bytes) -> bool | None:
     is_complete = _is_complete(of, text)
     if accepted is None or accepted is is_complete:
         return None
-    is_open = accepted and of.leaves_open is not None and of.leaves_open(text)
+    is_open = of.leaves_open is not None and of.leaves_open(text)
     return None if is_open else is_complete
 
 
@@ -107,7 +107,38 @@ def _shortest(of: Judged, text: bytes) -> tuple[bool | None, bytes]:
     wrong = _disagreement(of, text)
     if wrong is None:
         return None, text
-    pieces = _PIECE.findall(text)
+    pieces, before = _PIECE.findall(text), -1
+    while len(pieces) != before:
+        before = len(pieces)
+        while (smaller := _without_group(of, pieces, wrong=wrong)) is not None:
+            pieces = smaller
+        pieces = _without_needless(of, pieces, wrong=wrong)
+    while (simpler := _simpler(of, pieces, wrong=wrong)) is not None:
+        pieces = simpler
+    return wrong, b"".join(pieces)
+
+
+def _without_group(of: Judged, pieces: list[bytes], *, wrong: bool) -> list[bytes] | None:
+    """The contents of a pair of brackets alone, or all but them, if the disagreement needs no more."""
+    opened, pairs = list[int](), list[tuple[int, int]]()
+    for place, piece in enumerate(pieces):
+        if piece in _CLOSING:
+            opened.append(place)
+        elif opened and piece == _CLOSING[pieces[opened[-1]]]:
+            pairs.append((opened.pop(), place))
+    for start, end in sorted(pairs, key=lambda pair: pair[0] - pair[1]):
+        for rest in (
+            pieces[start + 1 : end],
+            [*pieces[:start], *pieces[end + 1 :]],
+            [*pieces[: start + 1], *pieces[end:]],
+        ):
+            if len(rest) < len(pieces) and _disagreement(of, b"".join(rest)) is wrong:
+                return rest
+    return None
+
+
+def _without_needless(of: Judged, pieces: list[bytes], *, wrong: bool) -> list[bytes]:
+    """*pieces* without stretches that the disagreement does not need, the longest first."""
     size = len(pieces) // 2
     while size:
         for start in range(len(pieces) - size, -1, -size):
@@ -115,9 +146,7 @@ def _shortest(of: Judged, text: bytes) -> tuple[bool | None, bytes]:
             if _disagreement(of, b"".join(rest)) is wrong:
                 pieces = rest
         size //= 2
-    while (simpler := _simpler(of, pieces, wrong=wrong)) is not None:
-        pieces = simpler
-    return wrong, b"".join(pieces)
+    return pieces
 
 
 def _simpler(of: Judged, pieces: Sequence[bytes], *, wrong: bool) -> list[bytes] | None:

@@ -8,16 +8,7 @@ from fimlsp.languages.typescript import javascript, jsx, tsx, typescript
 from fimlsp.testing.checking import Judged
 from fimlsp.testing.suites import Endless, endless
 
-from .judge import (
-    has_reserved_name,
-    has_reserved_name_in_jsx,
-    is_javascript,
-    is_jsx,
-    is_refused_by_checker,
-    is_refused_by_tsx_checker,
-    is_tsx,
-    is_typescript,
-)
+from .judge import accepts, leaves_open
 from .programs import program_of
 
 _SIGNS = str.maketrans({"␣": " ", "↵": "\n", "␍": "\r", "→": "\t", "⁞": "\u2028", "⁝": "\u2029"})
@@ -144,16 +135,29 @@ ELEMENT_CONTEXTS = (
     (b"x = <a b=", b"></a>\n"),
 )
 TYPESCRIPT = Judged(
-    typescript, is_typescript, (*PIECES, *itertools.chain(*TYPED)), leaves_open=is_refused_by_checker
+    typescript,
+    accepts("typescript"),
+    (*PIECES, *itertools.chain(*TYPED)),
+    leaves_open=leaves_open("typescript", ("checked", "reserved-typescript"), "suspending-typescript"),
 )
-JAVASCRIPT = Judged(javascript, is_javascript, PIECES, leaves_open=has_reserved_name)
+JAVASCRIPT = Judged(
+    javascript,
+    accepts("lenient-javascript"),
+    PIECES,
+    leaves_open=leaves_open("lenient-javascript", ("reserved-javascript",), "suspending-javascript"),
+)
 TSX = Judged(
     tsx,
-    is_tsx,
+    accepts("tsx"),
     (*TYPESCRIPT.pieces, *itertools.chain(*ELEMENTS, *TYPED_ELEMENTS)),
-    leaves_open=is_refused_by_tsx_checker,
+    leaves_open=leaves_open("tsx", ("checked-tsx", "reserved-tsx"), "suspending-tsx"),
 )
-JSX = Judged(jsx, is_jsx, (*PIECES, *itertools.chain(*ELEMENTS)), leaves_open=has_reserved_name_in_jsx)
+JSX = Judged(
+    jsx,
+    accepts("lenient-jsx"),
+    (*PIECES, *itertools.chain(*ELEMENTS)),
+    leaves_open=leaves_open("lenient-jsx", ("reserved-jsx",), "suspending-jsx"),
+)
 SUITES: dict[Judged, Endless] = {
     TSX: endless(
         TSX,
