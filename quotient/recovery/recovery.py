@@ -15,6 +15,7 @@ from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.first_state import ConnectOptions
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
+from fimlsp.quotient.recovery.broken_statements import without_broken_statements
 from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
 from fimlsp.quotient.recovery.finished_line import finishes_line, opens_as_needed
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
@@ -129,13 +130,14 @@ class Recovery:
         self.applies = not forgotten or end_forgotten(assumed, text)
         string_start = () if forgotten else _lost_string_start(assumed, document, cursor)
         text.replace(string_start)
-        self._text = text
         self._is_after_string = bool(string_start)
         self._forgotten = forgotten
         self._start, line_end = self._line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
         if not document.tables.offside:
-            text.replace(Nesting(document, cursor, cursor_end).edits())
+            text = without_broken_statements(text, self._start, line_end)
+            text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
+        self._text = text
         self._left = left = RepairedLeft(assumed, text, cursor - self._start)
         left.repair()
         columns = left.column, left.cursor_line().column
@@ -148,9 +150,9 @@ class Recovery:
         self._choice = RepairChoice(left, self._right, self._start)
 
     def _repair_after(self) -> None:
-        """Repair the text below as lines after the cursor's instead, if that takes fewer changes."""
+        """Repair the text below as lines after the cursor's instead, if that changes less of it."""
         after = repaired_after(self._left, self._right)
-        if after is not None and len(after.repairs) < len(self._text.repairs):
+        if after is not None and after.changes < self._text.changes:
             self._text = self._left.text = self._right.text = after
 
     def _line_of(self, document: ContextDocument) -> Hashable:
