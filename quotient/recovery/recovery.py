@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.replacement import Replacement
-from fimlsp.quotient.first_state import ConnectOptions
+from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.broken_statements import without_broken_statements
@@ -42,6 +42,14 @@ def _finishes(document: ContextDocument, connected: State, start: int, end: int)
     if tables.offside:
         return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
     return opens_as_needed(document, connected, start, end)
+
+
+def _is_finished(text: RepairedText) -> bool:
+    """True if some middle connects *text*, and the cheapest does no more than finish the cursor's line."""
+    document, start, end = text.document, text.cursor, text.cursor_end
+    before = read_up_to(document, start)
+    state = None if before is None or before[0].broken else connect(document, end, *before, ConnectOptions())
+    return state is not None and _finishes(document, state, start, end)
 
 
 Check = Callable[[RepairedText, State], State | None]
@@ -136,7 +144,8 @@ class Recovery:
         self._from_end = len(document.data) - line_end
         if not document.tables.offside:
             text = without_broken_statements(text, self._start, line_end)
-            text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
+            if not text.repairs or not _is_finished(text):
+                text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
         self._text = text
         self._left = left = RepairedLeft(assumed, text, cursor - self._start)
         left.repair()
