@@ -9,6 +9,7 @@ contexts that they had before, however long the file is.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, pairwise
 
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
@@ -18,17 +19,26 @@ from fimlsp.quotient.recovery.repaired_text import RepairedText
 _MOST_LINES = 2_000
 
 
-def without_broken_statements(text: RepairedText, start: int, end: int) -> RepairedText:
-    """*text* without the broken statements above and below the cursor's line, from *start* to *end*.
+def without_broken_statements(text: RepairedText, start: int, end: int) -> Iterator[RepairedText]:
+    """*text* without broken statements above and below the cursor's line, from *start* to *end*.
 
-    It is returned as it is if only the statement of that line may be broken, or if a broken one is a single
-    line, which is easily repaired. O(statements left out).
+    Then, if that is not enough, also without those above that leave something open. Nothing is yielded if
+    only the statement of that line may be broken, or if a broken one is a single line, which is easily
+    repaired. O(statements left out), and O(lines above) for the second.
     """
     before, after = text.cursor - start, end - text.cursor_end
-    for leave_out in (_MarginStatements.without_above, _MarginStatements.without_below):
-        around = _MarginStatements(text.document, text.cursor - before, text.cursor_end + after)
-        text = leave_out(around, text)
-    return text
+    steps = (
+        (_MarginStatements.without_above, _MarginStatements.without_below),
+        (_MarginStatements.without_unclosed,),
+    )
+    for step in steps:
+        repaired = text
+        for leave_out in step:
+            place = repaired.cursor - before, repaired.cursor_end + after
+            repaired = leave_out(_MarginStatements(repaired.document, *place), repaired)
+        if repaired is not text:
+            text = repaired
+            yield text
 
 
 class _MarginStatements:
@@ -43,7 +53,7 @@ class _MarginStatements:
 
     def without_above(self, text: RepairedText) -> RepairedText:
         """*text* without the broken statements above, if one more may then follow at the cursor's."""
-        own = next(self._starts_above(self.start), None)
+        own = self._own
         if own is None or self._chart_before(own) is not None:
             return text
         between = [own]
@@ -62,9 +72,40 @@ class _MarginStatements:
                 return trial
         return text
 
+    def without_unclosed(self, text: RepairedText) -> RepairedText:
+        """*text* without the statements above that leave brackets or blocks open.
+
+        The lines after such a statement can be read, as its content.
+        """
+        own = self._own
+        if own is None:
+            return text
+        starts = [own, *self._starts_above(self._line_above(own))]
+        spans = [(above, below) for below, above in pairwise(starts) if self._leaves_open(above, below)]
+        trial = text.copy() if spans else text
+        trial.replace((start, stop, b"") for start, stop in spans)
+        shift = sum(stop - start for start, stop in spans)
+        return trial if _is_whole_before(trial.document, own - shift) else text
+
+    def _leaves_open(self, start: int, stop: int) -> bool:
+        """True if the statement of several lines from *start* to *stop* leaves a bracket or block open."""
+        language, kinds, opened = self.tables.language, self.tables.lexical.kinds, list[str]()
+        place = start
+        while place < stop:
+            line = self.document.line_at(place)
+            for name in (kinds[kind] for kind in line.kinds):
+                if opened and name in language.closers[opened[-1]]:
+                    opened.pop()
+                if name in language.closers:
+                    opened.append(name)
+                if language.strings_in((name,)):
+                    return False  # lines of code may be text
+            place += max(line.size, 1)
+        return bool(opened) and self._has_body(start, stop)
+
     def without_below(self, text: RepairedText) -> RepairedText:
         """*text* without the broken statements below, if all that follow the cursor's can be read then."""
-        own = next(self._starts_above(self.start), None)
+        own = self._own
         chart = None if own is None else self._chart_before(own)
         if own is None or chart is None:
             return text
@@ -84,13 +125,24 @@ class _MarginStatements:
                 return trial
         return text
 
+    @property
+    def _own(self) -> int | None:
+        """The start of the statement with the cursor's line."""
+        starts = self._starts_above(self.start)
+        places = pairwise(chain(starts, (0,)))
+        return next((place for place, above in places if self._is_in_code(above, place)), None)
+
     def _left_out(self, text: RepairedText, first: int, last: int) -> RepairedText | None:
         """*text* without that from *first* to *last*; None if all its lines are at the margin."""
-        if not any(line[:1] in (b" ", b"\t") for line in self.data[first:last].splitlines()):
+        if not self._has_body(first, last):
             return None
         trial = text.copy()
         trial.replace(((first, last, b""),))
         return trial
+
+    def _has_body(self, first: int, last: int) -> bool:
+        """True if a line from *first* to *last* is not at the margin."""
+        return any(line[:1] in (b" ", b"\t") for line in self.data[first:last].splitlines())
 
     def _starts_above(self, place: int | None) -> Iterator[int]:
         """The starts of lines at the margin from *place* upwards with which a statement may start."""
@@ -123,8 +175,8 @@ class _MarginStatements:
         if line.broken or not line.kinds:
             return False
         language, name = self.tables.language, self.tables.lexical.kinds[line.kinds[0]]
-        if name in language.closing or name in language.closers:
-            return False
+        if name in language.closing or (name in language.closers and not name.isalpha()):
+            return False  # it goes on with a block or list
         return chart is None or chart.expects(self.tables.terminal_of[line.kinds[0]])
 
     def _chart_before(self, place: int) -> EarleySet | None:
@@ -149,6 +201,13 @@ def _is_whole_before(document: ContextDocument, place: int) -> bool:
 
 
 def _is_whole_from(document: ContextDocument, place: int) -> bool:
-    """True if the text from *place* on can be read, and closes nothing that it does not open."""
-    context = document.right_at(place)
-    return not context.broken and not context.unmatched
+    """True if the text from *place* on can be read as code, and closes nothing that it does not open."""
+    context, tables = document.right_at(place), document.tables
+    if context.broken or context.unmatched:
+        return False
+    starts = [
+        number
+        for number, start in enumerate(tables.lexical.line_starts)
+        if not tables.language.strings_in(start.opened)
+    ]
+    return not starts or any(map(context.ways_from, starts))

@@ -134,7 +134,7 @@ class Recovery:
         self, document: ContextDocument, cursor: int, cursor_end: int, *, forgotten: bool = False
     ) -> None:
         assumed = _assumed_text_of(document.tables.lexical, document.tables)
-        text = RepairedText(document, cursor, cursor_end)
+        text = whole = RepairedText(document, cursor, cursor_end)
         self.applies = not forgotten or end_forgotten(assumed, text)
         string_start = () if forgotten else _lost_string_start(assumed, document, cursor)
         text.replace(string_start)
@@ -143,8 +143,10 @@ class Recovery:
         self._start, line_end = self._line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
         if not document.tables.offside:
-            text = without_broken_statements(text, self._start, line_end)
-            if not text.repairs or not _is_finished(text):
+            for text in without_broken_statements(whole, self._start, line_end):
+                if _is_finished(text):
+                    break
+            else:
                 text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
         self._text = text
         self._left = left = RepairedLeft(assumed, text, cursor - self._start)
