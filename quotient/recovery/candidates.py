@@ -90,8 +90,8 @@ def finishing(
     ended = _balanced(lefts, right, _Lazy(_ended(left, right)))
     headed = _balanced(worded(left, right) if right.has_deeper_below else (), right, ((),))
     yield chain(finished, _balanced(lefts, right, ((),)), string_ended(left, right), headed, ended, repaired)
-    if not left.assumed.tables.offside and (after := repaired_after(left, right)) is not None:
-        yield iter((Candidate(after, left),))
+    if not left.assumed.tables.offside:
+        yield (Candidate(after, left) for after in repaired_after(left, right))
     yield _all_enclosed(lefts, right)
     if not (left.depth and left.may_be_inside):
         yield _balanced(outside(left, surely=True), right, ((),))

@@ -61,8 +61,8 @@ def balances_line(document: ContextDocument, state: State, cursor: int, cursor_e
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
     """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
 
-    It opens no comment for later text to close, and brackets only if the lines below are deeper or the rest
-    of the line closes them. It closes some of the lines above only if columns show no lack of others.
+    It opens no comment for later text to close. It opens brackets only for deeper lines below, or for the
+    rest of its line. It closes some of the lines above only if columns show no lack of others.
     """
     if state.complete:
         return True

@@ -15,19 +15,30 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.recovery.lexemes import lexemes
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
-from fimlsp.quotient.recovery.repaired_text import RepairedText
+from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
 
-_MOST_LINES = 30
+_MOST_LINES, _MOST_TEXTS = 30, 3
 
 
-def repaired_after(left: RepairedLeft, right: RepairedRight) -> RepairedText | None:
-    """The text whose lines below may follow the cursor's line; None if they may as they are.
+def repaired_after(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedText]:
+    """Texts in which more and more lines below may follow the cursor's line; none if all may as they are.
 
-    It has the repairs of *left*, and none of *right*. As the middle is unknown, the line is read without it,
-    with an operand in its place, and left out. That way counts after which most lines can be read. O(lines
-    read), at most `_MOST_LINES`.
+    They have the repairs of *left*, and none of *right*. As the middle is unknown, the line is read without
+    it, with an operand in its place, and left out. That way counts after which most lines can be read. Up to
+    `_MOST_LINES` are.
     """
     text = right.unrepaired()
+    for _ in range(_MOST_TEXTS):
+        edits = _edits_after(left, right, text)
+        if not edits:
+            return
+        text = text.copy()
+        text.replace(edits)
+        yield text
+
+
+def _edits_after(left: RepairedLeft, right: RepairedRight, text: RepairedText) -> Edits:
+    """The repair of the first line of *text* below the cursor's that may not follow the lines above."""
     data, begin, end = text.data, left.stop, right.start
     limit = end
     for _ in range(_MOST_LINES):
@@ -39,16 +50,16 @@ def repaired_after(left: RepairedLeft, right: RepairedRight) -> RepairedText | N
         shift = len(own) - (end - begin)
         broken = document.broken_above(limit + shift)
         if broken is None:
-            return None
+            return ()
         if furthest is None or broken - shift > furthest[0]:
             furthest = broken - shift, document, shift
     if furthest is None or furthest[0] < end:
-        return None
-    _, document, shift = furthest
-    below = RepairedText(document, limit + shift, limit + shift)
+        return ()
+    place, document, shift = furthest
+    stop = min(place + shift + document.line_at(place + shift).size, limit + shift)
+    below = RepairedText(document, stop, stop)
     RepairedLeft(left.assumed, below, 0).repair()
-    text.replace((repair.start - shift, repair.end - shift, repair.replacement) for repair in below.repairs)
-    return text
+    return tuple((repair.start - shift, repair.end - shift, repair.replacement) for repair in below.repairs)
 
 
 def _own_lines(left: RepairedLeft, right: RepairedRight) -> Iterator[bytes]:

@@ -31,10 +31,18 @@ _NO_BLOCKS = frozenset("([")
 """Openers that start no block after a condition."""
 
 
-class _Line(NamedTuple):
-    """A physical line with code, or several that a lexeme joins; `opaque` if it is the cursor's.
+class _Span(NamedTuple):
+    """The start and the end of a line, and the text in it that the cursor spans, if it is the cursor's."""
 
-    It is read in `modes`, which are None if all lines start in the same.
+    start: int
+    end: int
+    hole: tuple[int, int] | None = None
+
+
+class _Line(NamedTuple):
+    """A physical line with code, or several that a lexeme joins.
+
+    It is read in `modes`, which are None if all lines start in the same. That of the cursor is `opaque`.
     """
 
     start: int
@@ -95,8 +103,10 @@ class Nesting:
         self.modes: ModeStack | None = above.modes if self.tables.lexical.line_starts else None
         self.changed: list[Edit] = []
         self.forgotten: _Opened | None = None  # the last opener that was forgotten
-        self.lines = [*self._read(begin, line_start), *self._around(line_start, cursor, cursor_end, line_end)]
-        self.lines += self._read(line_end, _lines_down(self.data, line_end, MOST_LINES))
+        self.spans = list(self._spans(begin, line_start))
+        self.spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
+        self.spans += self._spans(line_end, _lines_down(self.data, line_end, MOST_LINES))
+        self.lines = list(self._read(self.spans))
         context = document.left_at(begin)[1]
         self.first_chart: EarleySet | None = None if context.broken else context.group
         self.chart = self.first_chart
@@ -106,8 +116,10 @@ class Nesting:
 
     def edits(self) -> tuple[Edit, ...]:
         """Edits by which everything is closed in the column in which it is opened, and vice versa."""
-        for number in range(len(self.lines)):
+        number = 0
+        while number < len(self.lines):  # lines that are read again may be more
             self._take(number)
+            number += 1
         ends = [lexeme.end for line in self.lines for lexeme in line.read[-1:]]
         if ends and not self.data[ends[-1] :].strip():
             while self.opened:
@@ -158,51 +170,46 @@ class Nesting:
             self.modes = reading.modes
         return reading
 
-    def _read(self, start: int, stop: int) -> Iterator[_Line]:
-        """The lines with code from *start* to *stop*; those that a string joins are one."""
+    def _spans(self, start: int, stop: int) -> Iterator[_Span]:
+        """The lines from *start* to *stop*; those that a string joins are one."""
         while start < stop:
             if self._is_marker(start):
                 end = physical_end(self.data, start)
                 self.changed.append((start, start + len(self.data[start:end].rstrip(_LINE_ENDS)), b""))
-                start = end
-                continue
-            line = self.document.line_at(start)
-            last = start if line.broken else start + line.size - 1
-            end = min(physical_end(self.data, max(start, last)), stop)
-            modes = self.modes
-            reading = self._lexemes(start, end)
-            if reading.read:
-                yield _Line(start, self._column_at(start), reading.read, end, modes)
+            else:
+                line = self.document.line_at(start)
+                last = start if line.broken else start + line.size - 1
+                end = min(physical_end(self.data, max(start, last)), stop)
+                yield _Span(start, end)
             start = end
+
+    def _read(self, spans: Iterable[_Span]) -> Iterator[_Line]:
+        """The lines of *spans* that have code, and that of the cursor without its middle."""
+        for start, end, hole in spans:
+            modes = self.modes
+            if hole is None:
+                read = self._lexemes(start, end).read
+            else:
+                read = *self._lexemes(start, hole[0]).read, *self._lexemes(hole[1], end).read
+            if read or hole is not None:
+                yield _Line(start, self._column_at(start), read, end, modes, hole is not None)
 
     def _is_marker(self, start: int) -> bool:
         after = start + len(_MARKERS[0])
         return self.data.startswith(_MARKERS, start) and self.data[after : after + 1] in _AFTER_MARKER
 
-    def _around(self, start: int, cursor: int, cursor_end: int, end: int) -> Iterator[_Line]:
-        """The cursor's line without its middle."""
-        modes, spans = self.modes, ((start, cursor), (cursor_end, end))
-        before, after = (self._lexemes(*span).read for span in spans)
-        yield _Line(start, self._column_at(start), (*before, *after), end, modes, opaque=True)
-
     def _read_again(self, number: int, kinds: Iterable[str]) -> None:
         """Read line *number* and those after it in the modes after *kinds*, with which text before it ends.
 
-        So far the lines were read as inside of that. The line of the cursor is not read again.
+        So far the lines were read as inside of that.
         """
         modes = self.lines[number].modes if number < len(self.lines) else None
         for kind in kinds:
             modes = None if modes is None else modes.after(kind)
         if modes is None or self.elements is None:
             return
-        self.modes = modes
-        for place in range(number, len(self.lines)):
-            line = self.lines[place]
-            if line.opaque:
-                return
-            self.lines[place] = line._replace(
-                modes=self.modes, read=self._lexemes(line.start, line.end).read or line.read
-            )
+        self.modes, begin = modes, self.lines[number].start
+        self.lines[number:] = self._read(span for span in self.spans if span.start >= begin)
 
     def _read_closing_tag(self, number: int) -> None:
         """Read line *number* as a closing tag if it looks like one, and deeper lines left something open."""

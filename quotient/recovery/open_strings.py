@@ -1,7 +1,7 @@
 """The ends of strings over lines that lack theirs, in languages whose lines may start in a string.
 
-Such a string goes on up to the start of the next one. From there on code and text are taken for each other. The
-first of its lines that is no deeper than the one it starts in shows where it should have ended.
+Such a string goes on up to the start of the next one. From there on code and text are mixed up. The first of
+its lines that is no deeper than the one it starts in shows where it should have ended.
 """
 
 from __future__ import annotations

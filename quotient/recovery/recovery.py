@@ -162,9 +162,10 @@ class Recovery:
 
     def _repair_after(self) -> None:
         """Repair the text below as lines after the cursor's instead, if that changes less of it."""
-        after = repaired_after(self._left, self._right)
-        if after is not None and after.changes < self._text.changes:
-            self._text = self._left.text = self._right.text = after
+        for after in repaired_after(self._left, self._right):
+            if after.changes < self._text.changes and _stays(after):
+                self._text = self._left.text = self._right.text = after
+                return
 
     def _line_of(self, document: ContextDocument) -> Hashable:
         """The part of the cursor's line that the repairs depend on."""
@@ -273,6 +274,13 @@ class Recovery:
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
         return bool(document.data[cursor_end : len(document.data) - self._from_end].strip())
+
+
+def _stays(text: RepairedText) -> bool:
+    """True if some middle of *text* stays in its brackets."""
+    before = read_up_to(text.document, text.cursor)
+    options = ConnectOptions(forbid_escape=True, falls_back=False)
+    return before is not None and connect(text.document, text.cursor_end, *before, options) is not None
 
 
 def _readings(

@@ -160,11 +160,16 @@ def not_swallowing(
     swallowing = frozenset({"string", "line end", *comment} - {family})
     is_before_bracket = family is None and data.startswith(_CLOSING, cursor)
     for boundary in boundaries:
-        if is_before_bracket and boundary.kind is not None:
+        if is_before_bracket and boundary.modes.in_code and _is_of_code(lexical, boundary.kind):
             continue
         states = _without(lexical, boundary.states, swallowing)
         if states:
             yield replace(boundary, states=states)
+
+
+def _is_of_code(lexical: LexerTables, kind: int | None) -> bool:
+    """True if *kind* is that of a lexeme which is no string, comment or line end."""
+    return kind is not None and lexical.kinds[kind] not in lexical.spec.families
 
 
 @remembered(4096)

@@ -73,6 +73,7 @@ ADDED = {
         "      return g\n    })}\n  </a>\n)\n",
         "let x = `${a}b`\nfunction f() {\n  <|>\n}\n",
         "let x = (\n  <a>\n    <b>c« </b>»\n    <d <|>/>\n  </a>\n)\n",
+        "let x = (\n  <a>\n    <b>c« </b>»\n    <d <|>/>\n  </a>\n)\nfunction e() {\n  f()\n}\n",
         "let x = (\n  <a\n    b={c« }»\n    d={<|>}\n  />\n)\n",
         "let x = (\n  <a>\n    <b>c« </b>»\n    <d />\n    {<|>}\n  </a>\n)\n",
         "let x = (\n  <a>\n    {<|>}\n    <b.c\n      d={e}>\n      {f}« </b.c>»\n  </a>\n)\n",
