@@ -198,8 +198,11 @@ class Document(ContextDocument):
             state = self._checked_repaired(text, state, options)
         return state, tuple(text.repairs)
 
-    def _checked_repaired(self, text: RepairedText, state: State, options: ConnectOptions) -> State | None:
-        """*state* in the repaired *text*, with the check of whole texts if that is of `structure`."""
+    def _checked_repaired(self, text: RepairedText, state: State, options: ConnectOptions) -> State:
+        """*state* in the repaired *text*, with the check of whole texts if that is of `structure`.
+
+        Without it, if the text has faults that no middle mends.
+        """
         check = self.tables.whole_text_check
         if check is None or not check.structure:
             return state
@@ -212,7 +215,9 @@ class Document(ContextDocument):
             stays=options.forbid_escape,
             lenient=True,
         )
-        return checked(sides)
+        first = checked(sides)
+        end = None if first is None else first.feed(first.shortest_completion)
+        return first if first is not None and end is not None and end.complete else state
 
     def _is_before_quote(self, start: int, end: int) -> bool:
         """True if *start* is in a string, and a quote follows *end*: one that an editor has closed."""

@@ -208,8 +208,12 @@ class Nesting:
             modes = None if modes is None else modes.after(kind)
         if modes is None or self.elements is None:
             return
+        starts = range(len(self.tables.lexical.line_starts))
+        modes = next(filter(None, map(modes.at_line_start, starts)), modes)
         self.modes, begin = modes, self.lines[number].start
-        self.lines[number:] = self._read(span for span in self.spans if span.start >= begin)
+        lines = list(self._read(span for span in self.spans if span.start >= begin))
+        if lines and lines[0].start == begin:  # else the line has no code in these modes
+            self.lines[number:] = lines
 
     def _read_closing_tag(self, number: int) -> None:
         """Read line *number* as a closing tag if it looks like one, and deeper lines left something open."""
@@ -302,6 +306,7 @@ class Nesting:
         self._close_siblings(number)
         while self.opened and self._ends_before(number):
             self.forgotten = self.opened.pop()
+            self._read_again(number + 1, self._kinds_closing(self.forgotten))
         is_inside = bool(self.opened) and self.opened[-1].column == column
         if self._is_followed_deeper(number) and not is_inside:
             self.opened.append(_Opened(None, column, number, is_last=True))
@@ -504,7 +509,8 @@ class Nesting:
         goes_on = opening is not None and self._closes_left_open(number, opening, closer)
         while not goes_on and self.opened and self._is_cut_off(self.opened[-1], opening, closer):
             self.opened.pop()
-        if opening is None or not (goes_on or self._is_outermost(column)):
+        is_outermost = not self.opened or column.deeper_than(self.opened[-1].column)
+        if opening is None or not (goes_on or is_outermost):
             return
         if not self.lines[opening + 1].column.deeper_than(column) or opening in self.added:
             return
@@ -517,10 +523,6 @@ class Nesting:
 
     def _is_cut_off(self, opened: _Opened, opening: int | None, closer: str) -> bool:
         return opened.line == opening and not self._closes(closer, opened)
-
-    def _is_outermost(self, column: Column) -> bool:
-        """True if all that is open was opened in lines that are less deep than *column*."""
-        return not self.opened or column.deeper_than(self.opened[-1].column)
 
     def _closes_left_open(self, number: int, opening: int, closer: str) -> bool:
         """True if line *number*, after *closer*, closes the last bracket that line *opening* leaves open.

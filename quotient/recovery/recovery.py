@@ -52,8 +52,8 @@ def _is_finished(text: RepairedText) -> bool:
     return state is not None and _finishes(document, state, start, end)
 
 
-Check = Callable[[RepairedText, State], State | None]
-"""The state of the middles in a repaired text that pass a check of the whole; None if none does."""
+Check = Callable[[RepairedText, State], State]
+"""The state of the middles in a repaired text that pass a check of the whole, if any do."""
 
 
 class RepairedReadings(NamedTuple):

@@ -131,6 +131,30 @@ def test_texts_of_any_shape_are_read(name):
             assert not any(b"\n" in text[start:end] for start, end, _ in edits), "lines stay apart"
 
 
+ELEMENTS = b"""const x = (
+  <a b={c(d)}>
+    <e f="g" h={i}
+      j={(k) => l(k)} />
+    {m ? (
+      <n o={false} />
+    ) : (
+      <p>{q}</p>
+    )}
+    text
+  </a>
+)
+"""
+
+
+@pytest.mark.parametrize("size", [1, 4, 11])
+def test_elements_that_lack_a_part_are_read(size):
+    document = ENGINES["tsx"].document(b"")
+    for start in range(0, len(ELEMENTS) - size, 3):
+        document.edit(0, len(document.data), ELEMENTS[:start] + ELEMENTS[start + size :])
+        for cursor in (0, start, len(document.data) // 2, len(document.data)):
+            Nesting(document, cursor, cursor).edits()
+
+
 OPENED = {
     # a text with its cursor, and a middle that opens a bracket for the rest of the line
     "json": ('{"a": <|>, 2], "b": 3}\n', b"[1"),
