@@ -50,21 +50,24 @@ class _MarginStatements:
         self.start = start
         self.end = end
         self.tables = document.tables
+        self._chart = self._after_first()
+
+    def _after_first(self) -> EarleySet:
+        """The set after the first statement of the file, or before it if it is broken."""
+        places = (place for place in self._margin(0) if place and _is_whole_before(self.document, place))
+        return self.document.left_at(next(places, 0))[1].group
 
     def without_above(self, text: RepairedText) -> RepairedText:
         """*text* without the broken statements above, if one more may then follow at the cursor's."""
         own = self._own
-        if own is None or self._chart_before(own) is not None:
+        if own is None or _is_whole_before(self.document, own):
             return text
         between = [own]
         for whole in self._starts_above(self._line_above(own)):
-            chart = self._chart_before(whole)
-            if chart is not None:
+            if _is_whole_before(self.document, whole):
                 break
             between.append(whole)
         else:
-            return text
-        if not self._may_start(own, chart):
             return text
         for last in dict.fromkeys((between[-1], own)):
             trial = self._left_out(text, whole, last)
@@ -106,10 +109,9 @@ class _MarginStatements:
     def without_below(self, text: RepairedText) -> RepairedText:
         """*text* without the broken statements below, if all that follow the cursor's can be read then."""
         own = self._own
-        chart = None if own is None else self._chart_before(own)
-        if own is None or chart is None:
+        if own is None or not _is_whole_before(self.document, own):
             return text
-        starts = (place for place in self._margin_below() if self._may_start(place, chart))
+        starts = (place for place in self._margin(self.end) if self._may_start(place))
         first = next((place for place in starts if self._is_in_code(own, place)), None)
         if first is None or _is_whole_from(self.document, first):
             return text
@@ -149,16 +151,15 @@ class _MarginStatements:
         for _ in range(_MOST_LINES):
             if place is None:
                 return
-            if self._is_at_margin(place) and self._may_start(place, None):
+            if self._is_at_margin(place) and self._may_start(place):
                 yield place
             place = self._line_above(place)
 
     def _line_above(self, position: int) -> int | None:
         return self.data.rfind(b"\n", 0, position - 1) + 1 if position > 0 else None
 
-    def _margin_below(self) -> Iterator[int]:
-        """The starts of lines at the margin below the cursor's."""
-        place = self.end
+    def _margin(self, place: int) -> Iterator[int]:
+        """The starts of lines at the margin from *place* on."""
         for _ in range(_MOST_LINES):
             if place >= len(self.data):
                 return
@@ -169,22 +170,15 @@ class _MarginStatements:
     def _is_at_margin(self, place: int) -> bool:
         return self.data[place : place + 1] not in (b"", b" ", b"\t", b"\r", b"\n")
 
-    def _may_start(self, place: int, chart: EarleySet | None) -> bool:
-        """True if a statement may start at *place*: one after *chart*, if that is known."""
+    def _may_start(self, place: int) -> bool:
+        """True if a statement may start at *place*."""
         line = self.document.line_at(place)
         if line.broken or not line.kinds:
             return False
         language, name = self.tables.language, self.tables.lexical.kinds[line.kinds[0]]
         if name in language.closing or (name in language.closers and not name.isalpha()):
             return False  # it goes on with a block or list
-        return chart is None or chart.expects(self.tables.terminal_of[line.kinds[0]])
-
-    def _chart_before(self, place: int) -> EarleySet | None:
-        """The set before *place* if the statement there may be one of the file; None otherwise."""
-        if not _is_whole_before(self.document, place):
-            return None
-        chart = self.document.left_at(place)[1].group
-        return chart if self._may_start(place, chart) else None
+        return not place or self._chart.expects(self.tables.terminal_of[line.kinds[0]])
 
     def _is_in_code(self, start: int, stop: int) -> bool:
         """True if the text at *stop* is not in a string, as far as the text from *start* on shows."""
