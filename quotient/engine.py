@@ -10,9 +10,10 @@ from fimlsp.lexing.values import value
 from fimlsp.quotient.contexts.document import BYTE_ORDER_MARK, ContextDocument, ContextTransitions
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
+from fimlsp.quotient.grown_word import GrownWord
 from fimlsp.quotient.language.contract import Fault, Language
 from fimlsp.quotient.language.tables import LanguageTables, tables_of
-from fimlsp.quotient.recovery.recovery import Recoveries
+from fimlsp.quotient.recovery.recovery import Readings, Recoveries
 from fimlsp.quotient.recovery.repaired_text import RepairedText, TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, FinerLanguage, TextSides, checked
 from fimlsp.quotient.states.lexeme_state import family_of_lexeme, is_within_lexeme
@@ -67,6 +68,7 @@ class Document(ContextDocument):
         super().__init__(transitions, data)
         self._is_known_to_check = False
         self._recoveries = Recoveries()
+        self._grown_word = GrownWord()
         self._finer_documents: dict[Language, ContextDocument] = {}  # the same text in finer languages
 
     @cached_property
@@ -77,10 +79,12 @@ class Document(ContextDocument):
 
     def edit(self, start: int, end: int, replacement: bytes) -> None:
         """As in `ContextDocument`."""
+        before, change = self.data, Replacement(start, end, replacement)
         super().edit(start, end, replacement)
         for document in self._finer_documents.values():
             document.edit(start, end, replacement)
-        self._recoveries.follow(self, Replacement(start, end, replacement))
+        self._recoveries.follow(self, change)
+        self._grown_word.follow(change, before)
 
     def prepare_check(self) -> None:
         """Let the language's check, if any, read the text now. From then on it reads changed parts only."""
@@ -152,25 +156,39 @@ class Document(ContextDocument):
         """The first state of the middles for `data[start:end]`, and the repairs that it assumes."""
         if self._own_middles is not None:
             return self._own_middle(self._own_middles, start, end, options, relax)
+        key = options, relax
+        readings = self._grown_word.readings(self, start, key) if start == end else None
+        if readings is None:
+            readings = self._readings(start, end, options, relax)
+            if start == end:
+                self._grown_word.keep(self, start, key, readings)
+        stands = self._checked(readings.connected, start, end, options, lenient=relax)
+        return readings.union(stands), readings.repairs
+
+    def _readings(self, start: int, end: int, options: ConnectOptions, relax: bool) -> Readings:
+        """The readings of the text at the middles for `data[start:end]`.
+
+        As it stands it may connect only by middles that leave brackets, or take the rest of the line into a
+        comment. Then it is none of them if others are likelier.
+        """
         staying = connected = _connected(self, start, end, replace(options, falls_back=False))
         if staying is None and options.forbid_escape:
             connected = _connected(self, start, end, options)
-        stands = self._checked(connected, start, end, options, lenient=relax)
         if not relax or self.tables.lexical.contextual:
-            return stands, ()
+            return Readings(connected)
         if options.forbid_escape and not is_within_lexeme(staying) and self._is_before_quote(start, end):
             mended, rest = self._with_rest(start, end)
             if is_within_lexeme(mended):
-                return mended, rest
+                return Readings(None, mended, rest)
         check = partial(self._checked_repaired, options=options)
-        as_it_is = stands if staying is not None or not options.forbid_escape else None
-        state, repairs = self._recoveries.readings(self, connected, as_it_is, start, end, options, check)
-        state = stands if state is None else state
-        if staying is None and connected is not None and not repairs:
+        readings = self._recoveries.readings(self, connected, start, end, options, check)
+        if staying is None and connected is not None and not readings.repairs:
             mended, rest = self._with_rest(start, end)
             if mended is not None:
-                return mended, rest
-        return state, repairs
+                return Readings(None, mended, rest)
+        if staying is None and options.forbid_escape and readings.replaces_text:
+            return readings._replace(connected=None)
+        return readings
 
     def _with_rest(self, start: int, end: int) -> tuple[State | None, tuple[TextRepair, ...]]:
         """The first state of the middles that stay in brackets or string if text after their line is assumed.

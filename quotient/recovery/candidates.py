@@ -14,13 +14,14 @@ from typing import Generic, NamedTuple, TypeVar
 from fimlsp.lexing.line import unmatched_brackets
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.assumed_text import indentation
-from fimlsp.quotient.recovery.lexemes import CursorLine, indentation_at, lexemes
+from fimlsp.quotient.recovery.lexemes import CursorLine, Lexeme, indentation_at, lexemes
 from fimlsp.quotient.recovery.line_edits import fitted, group_before, header_above, is_slip
 from fimlsp.quotient.recovery.lines_after import repaired_after
 from fimlsp.quotient.recovery.readings import Reading
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText
+from fimlsp.quotient.recovery.separators import SEPARATOR
 from fimlsp.quotient.recovery.statements import Statements
 
 _MOST_LINES, _MOST_PLACES = 400, 8
@@ -102,6 +103,12 @@ def string_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate
     return _balanced(ended_early(left, right), right, ((),))
 
 
+def with_rest_ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The text that the rest of the line lacks at its end, if it is cut off."""
+    if left.assumed.tables.offside and right.is_cut_off:
+        yield from _balanced((left,), right, _Lazy(_ended(left, right)))
+
+
 def _ended(left: RepairedLeft, right: RepairedRight) -> Iterator[Edits]:
     """Repairs of the rest of the line after the text before the cursor and an operand, or any lexeme."""
     assumed, (before, _) = left.assumed, _own_kinds(left, right)
@@ -120,6 +127,57 @@ def reopened(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
     for place in places[: -_MOST_PLACES - 1 : -1] if opener else ():
         start = place + left.text.cursor - right.text.cursor
         yield _changed(left.changed(((start, start, opener),)), (), right)
+
+
+def reopened_for_middle(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The opening bracket of a line that cannot be read up to the cursor, if the middle closes it there.
+
+    More code follows in the line, or two lexemes have no white space between them, as the name and the
+    arguments of a call. One candidate for each kind of bracket, opened as late as possible.
+    """
+    tables = left.assumed.tables
+    if not tables.offside:
+        return
+    chart, read, (before, rest) = _line_start(left), _lexemes_before(left), _own_kinds(left, right)
+    if chart is None or _scanned(left, chart, before) is not None:
+        return
+    pairs = [tuple(map(tables.lexical.kinds.index, pair)) for pair in tables.lexical.brackets.items()]
+    for opener, closer in pairs:
+        for number in reversed(range(max(len(read) - _MOST_PLACES, 0), len(read))):
+            if not rest and (not number or read[number - 1].end < read[number].start):
+                continue
+            kinds = [*before[:number], opener, *before[number:], closer, *rest]
+            if tables.forward.read(chart, tables.terminals(kinds)) is not None:
+                start, text = read[number].start, left.assumed.layout.text_of((opener,))
+                yield _changed(left.changed(((start, start, text),)), (), right)
+                break
+
+
+def without_closer(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The line without the closing bracket directly before the cursor, if it is one of two alike."""
+    tables, last = left.assumed.tables, _lexemes_before(left)[-2:]
+    kinds = {tables.lexical.kinds[lexeme.kind] for lexeme in last}
+    if tables.offside and len(last) == 2 and len(kinds) == 1 and kinds <= {*tables.opening_of}:
+        yield from _balanced((left.changed(((last[1].start, last[1].end, b""),)),), right, ((),))
+
+
+def with_operand(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
+    """The operand that the lexeme directly before the cursor lacks, as a dot does after a bracket."""
+    tables, read = left.assumed.tables, _lexemes_before(left)
+    if not tables.offside or not read:
+        return
+    chart, symbols = _line_start(left), tables.terminals([lexeme.kind for lexeme in read])
+    before = chart and tables.forward.read(chart, symbols[:-1])
+    if before is None or before.expects(symbols[-1]):
+        return
+    if tables.forward.read(before, (left.assumed.operand, symbols[-1])) is not None:
+        start, word = read[-1].start, left.assumed.words((left.assumed.operand,))
+        yield from _balanced((left.changed(((start, start, word),)),), right, ((),))
+
+
+def _lexemes_before(left: RepairedLeft) -> Sequence[Lexeme]:
+    """The lexemes of the cursor's line before the cursor."""
+    return lexemes(left.assumed.tables.lexical, left.text.data, left.stop, left.text.cursor).read
 
 
 def with_any_header(left: RepairedLeft, right: RepairedRight) -> Iterator[Candidate]:
@@ -268,7 +326,8 @@ def in_block(left: RepairedLeft) -> RepairedLeft:
         outer = next((block for block in known if is_slip(column, block)), None)
     else:
         line = left.text.data[left.stop : below.begin]
-        after = below.column_after(below.begin, column) if line.strip() else None
+        is_odd = column.tabs8 % 2 == 1  # so that it is no column to start a statement in
+        after = below.column_after(below.begin, column) if line.strip() or is_odd else None
         outer = after if after is not None and after not in known and is_slip(column, after) else None
     following = below.next_line(below.begin)
     lead = indentation_at(left.text.data[: left.text.cursor], left.stop)
@@ -311,7 +370,7 @@ def ended_early(left: RepairedLeft, right: RepairedRight) -> Iterator[RepairedLe
     if not any(lexeme.missing for lexeme in before.read):
         return
     word = left.assumed.words((left.assumed.operand,))
-    for text in (data + right.rest, data + word + right.rest, data):
+    for text in (data + right.rest, data + word + right.rest, data, data + word + SEPARATOR):
         read = Statements(left.assumed, lines, text, len(text)).early.unit_of(left.stop, len(text)).read
         edits = [(lexeme.end, lexeme.end, lexeme.missing) for lexeme in read if lexeme.missing]
         if len(edits) == 1 and edits[0][0] < cursor:
@@ -381,12 +440,14 @@ def _with_line_mended(left: RepairedLeft) -> Iterator[RepairedLeft]:
 def _with_line_repaired(left: RepairedLeft) -> Iterator[RepairedLeft]:
     """*left* with the cursor's own line repaired up to the cursor.
 
-    If the line below is deeper, the repair does not end the header that it needs.
+    If the line below is deeper, the repair does not end the header that it needs. Nor does it add one if the
+    lines below close a bracket, which the line may open.
     """
     stop, cursor = left.stop, left.text.cursor
     start, _ = left.text.document.statement_before(stop)
     document, below = left.text.document, left.below()
-    following = below.next_line(below.begin)
+    closes = left.assumed.tables.offside and not left.depth and document.right_at(below.begin).unmatched
+    following = None if closes else below.next_line(below.begin)
     statements = Statements(
         left.assumed,
         document.transitions.lines,

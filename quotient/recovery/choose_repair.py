@@ -24,9 +24,13 @@ from fimlsp.quotient.recovery.candidates import (
     finishing,
     in_block,
     reopened,
+    reopened_for_middle,
     string_ended,
     with_any_header,
     with_first_word,
+    with_operand,
+    with_rest_ended,
+    without_closer,
 )
 from fimlsp.quotient.recovery.finished_line import (
     balances_line,
@@ -42,7 +46,7 @@ from fimlsp.quotient.recovery.repaired_text import RepairedText, always
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.protocol import State
 
-_MOST_HEADED = 4
+_MOST_HEADED, _MOST_REOPENED = 4, 2
 
 
 class Choice(NamedTuple):
@@ -129,13 +133,26 @@ class RepairChoice:
         """As `choose_finishing`: readings that are as likely as another one.
 
         A word may be lost at the start of the line, if a slip of that shows its lack. A string that is open
-        at the cursor may have ended. Above deeper lines the middle may write the first word of any header.
+        at the cursor may have ended. Above deeper lines the middle may write the first word of any header. A
+        dot before the cursor may lack an operand, and a line that is cut off its end.
         """
         left, right = in_block(self.left), self.right
+        yield from islice(self._finishing(with_operand(left, right), options), 1)
+        yield from islice(self._finishing(with_rest_ended(left, right), options), 1)
         worded = with_first_word(left, right) if left is not self.left else ()
         yield from islice(self._finishing(worded, options), _MOST_HEADED)
         yield from islice(self._finishing(string_ended(left, right), options), 1)
         yield from islice(self._finishing(with_any_header(left, right), options), _MOST_HEADED)
+
+    def choose_closing(self, options: ConnectOptions) -> Iterator[Choice]:
+        """As `choose_finishing`: the line lost a bracket that the middle closes, or closes one twice."""
+        left, right = in_block(self.left), self.right
+        yield from islice(self._finishing(reopened_for_middle(left, right), options), _MOST_REOPENED)
+        yield from islice(self._finishing(without_closer(left, right), options), 1)
+
+    def choose_ended(self, options: ConnectOptions) -> Choice | None:
+        """As `choose_finishing`: a string that is open at the cursor ended before it."""
+        return next(self._finishing(string_ended(in_block(self.left), self.right), options), None)
 
     @property
     def lacks_opener(self) -> bool:

@@ -18,12 +18,14 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.lexemes import Lexemes, column_of, indentation_at, lexemes, may_end_early
 from fimlsp.quotient.recovery.nesting import Nesting
-from fimlsp.quotient.recovery.separators import rest_lacks_separator
+from fimlsp.quotient.recovery.separators import SEPARATOR, rest_lacks_separator
 from fimlsp.quotient.states.grammar_state import GrammarState
 from fimlsp.quotient.states.lexeme_state import family_of_lexeme, within_lexeme
 from fimlsp.quotient.states.protocol import State
 
 _MOST_BLANK = 100
+_STATEMENT_ENDS = b";"
+_OPERAND_ENDS, _OPERAND_STARTS = ")]0123456789", "'\"0123456789"
 
 
 def finishes_line(
@@ -56,6 +58,30 @@ def balances_line(document: ContextDocument, state: State, cursor: int, cursor_e
     line = _CursorLine(document, cursor, cursor_end)
     completion = b"" if state.complete else state.shortest_completion
     return b"\n" not in completion and line.is_balanced_by(completion)
+
+
+def may_have_ended_string(
+    document: ContextDocument, state: State | None, cursor: int, cursor_end: int
+) -> bool:
+    """True if the middle has to end a string of its line that may have ended before the cursor.
+
+    In *state* a middle starts that takes the place of the text up to *cursor_end*.
+    """
+    if state is None or state.complete or not document.tables.offside:
+        return False
+    return _CursorLine(document, cursor, cursor_end).has_open_string
+
+
+def may_have_lost_bracket(
+    document: ContextDocument, state: State | None, cursor: int, cursor_end: int
+) -> bool:
+    """True if a middle has to be between two operands without white space, so that it may open a bracket.
+
+    In *state* a middle starts that takes the place of the text up to *cursor_end*.
+    """
+    if state is None or state.complete or not document.tables.offside:
+        return False
+    return _CursorLine(document, cursor, cursor_end).is_between_operands
 
 
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
@@ -151,15 +177,28 @@ class _CursorLine:
         last = tables.terminals([lexeme.kind for lexeme in read[-2:]])
         if len(last) > 1:
             return tuple(last) not in tables.neighbours
-        return not self._left.modes.depth and not assumed.any_line.expects(last[0])
+        return not (self._left.group if self._left.modes.depth else assumed.any_line).expects(last[0])
 
     @property
     def may_have_ended_string(self) -> bool:
         """True if code follows a string that is open at the cursor and has a mark that may end it."""
-        if not any(char.isalnum() for char in self.rest.decode(errors="replace")):
-            return False
+        return any(char.isalnum() for char in self.rest.decode(errors="replace")) and self.has_open_string
+
+    @property
+    def has_open_string(self) -> bool:
+        """True if a string of the line is open at the cursor and has a mark that may end it."""
         read = lexemes(self.document.tables.lexical, self.before, 0, len(self.before)).read
         return bool(read) and bool(read[-1].missing) and may_end_early(self.before[read[-1].start :])
+
+    @property
+    def is_between_operands(self) -> bool:
+        """True if an operand ends directly before the cursor, and another one starts directly after it."""
+        before, after = self.before[-1:].decode(errors="replace"), self.rest[:1].decode(errors="replace")
+        if not (self._follows_directly and before and after):
+            return False
+        return (before.isidentifier() or before in _OPERAND_ENDS) and (
+            after.isidentifier() or after in _OPERAND_STARTS
+        )
 
     @property
     def starts_after_cursor(self) -> bool:
@@ -197,8 +236,9 @@ class _CursorLine:
         """True if *completion* does more than finish the line.
 
         It opens a string or a bracket, comments out the rest of the line, or closes brackets of other lines.
-        It may also have a word such as `lambda` in brackets, or a lexeme that ends with an operator of the
-        rest. Or it moves the rest to another column.
+        It may end a statement and start another.
+        It may also have a word such as `lambda` in brackets and more after it. Or it has a lexeme that ends
+        with an operator of the rest, or moves the rest to another column.
         """
         lexical, text = self.document.tables.lexical, self.before + completion
         if not completion:
@@ -212,9 +252,12 @@ class _CursorLine:
         closers, openers = count_unmatched(lexical, completion)
         if openers or (closers and self.rest) or self._swallows_operator(completion):
             return True
+        if any(char in completion.rstrip()[:-1] for char in _STATEMENT_ENDS):
+            return True
         opened = count_unmatched(lexical, self.before)[1]
-        added = (text[lexeme.start : lexeme.end] for lexeme in read if lexeme.start >= len(self.before))
-        if (opened or self._left.modes.depth) and any(len(word) > 1 and word.isalpha() for word in added):
+        added = [text[lexeme.start : lexeme.end] for lexeme in read if lexeme.start >= len(self.before)]
+        has_word = len(added) > 1 and any(len(word) > 1 and word.isalpha() for word in added)
+        if has_word and (opened or self._left.modes.depth):
             return True
         return closers > opened and not self._may_close
 
@@ -227,6 +270,8 @@ class _CursorLine:
         added = lexemes(lexical, completion, 0, len(completion)).read
         brackets = {*lexical.brackets, *lexical.brackets.values()}
         if not added or any(lexical.kinds[lexeme.kind] not in brackets for lexeme in added):
+            return False
+        if count_unmatched(lexical, completion)[0] and not self._may_close_here:
             return False
         closers, openers = count_unmatched(lexical, text + self.rest)
         below, depth = self.document.right_at(self.end).unmatched, self._left.modes.depth
@@ -242,6 +287,14 @@ class _CursorLine:
         joined = lexemes(lexical, text, 0, len(text)).read[len(alone) - 1]
         kinds = {joined.kind, alone[-1].kind}
         return joined.end > len(completion) and len(kinds) == 1 and after[0].kind not in kinds
+
+    @property
+    def _may_close_here(self) -> bool:
+        """True unless the line is deeper than its statement, or a separator is before the cursor in it."""
+        before = self.before.strip()
+        if not before:
+            return not self.column.deeper_than(self._logical_column)
+        return not (self.rest and before.endswith(SEPARATOR))
 
     @property
     def _may_close(self) -> bool:

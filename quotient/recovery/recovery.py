@@ -7,6 +7,9 @@ line is read between them, in the first of several ways that connects and fits t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from enum import Flag, auto
+from itertools import takewhile
+from operator import eq
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_tables import LexerTables, remembered
@@ -17,7 +20,12 @@ from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.broken_statements import without_broken_statements
 from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
-from fimlsp.quotient.recovery.finished_line import finishes_line, opens_as_needed
+from fimlsp.quotient.recovery.finished_line import (
+    finishes_line,
+    may_have_ended_string,
+    may_have_lost_bracket,
+    opens_as_needed,
+)
 from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgotten
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
@@ -28,6 +36,8 @@ from fimlsp.quotient.recovery.repair_right import RepairedRight
 from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText, TextRepair
 from fimlsp.quotient.recovery.statements import Statements
 from fimlsp.quotient.states.protocol import State, either
+
+_CLOSERS = (b")", b"]", b"}")
 
 
 @remembered(4)
@@ -52,6 +62,31 @@ def _is_finished(text: RepairedText) -> bool:
     return state is not None and _finishes(document, state, start, end)
 
 
+class Doubt(Flag):
+    """Reasons to read a text in other ways than as it stands."""
+
+    BROKEN = auto()
+    """No middle makes it valid."""
+    MORE = auto()
+    """The cheapest middle does more than finish the cursor's line."""
+    STRING = auto()
+    """A string that is open at the cursor may have ended before it."""
+    BRACKET = auto()
+    """The middle may open a bracket that the rest of the line does not close."""
+
+
+def _doubts(document: ContextDocument, connected: State | None, start: int, end: int) -> Doubt:
+    """The doubts about a text whose first state at the cursor is *connected*."""
+    if connected is None:
+        return Doubt.BROKEN
+    doubts = Doubt(0) if _finishes(document, connected, start, end) else Doubt.MORE
+    if may_have_ended_string(document, connected, start, end):
+        doubts |= Doubt.STRING
+    if may_have_lost_bracket(document, connected, start, end):
+        doubts |= Doubt.BRACKET
+    return doubts
+
+
 Check = Callable[[RepairedText, State], State]
 """The state of the middles in a repaired text that pass a check of the whole, if any do."""
 
@@ -59,15 +94,40 @@ Check = Callable[[RepairedText, State], State]
 class RepairedReadings(NamedTuple):
     """The first state of the middles in repaired texts, and the repairs of the likeliest.
 
-    `stands_as_well` if the text as it stands is at least as likely.
+    `stands_as_well` if the text as it stands is at least as likely; then others are `unlikely`.
     """
 
     state: State | None = None
     repairs: tuple[TextRepair, ...] = ()
     stands_as_well: bool = False
+    unlikely: State | None = None
 
 
 _NOT_REPAIRED = RepairedReadings(stands_as_well=True)
+
+
+class Readings(NamedTuple):
+    """All readings of a text at a cursor; `connected` reads it as it stands.
+
+    The others are as in `RepairedReadings`; `repairs` are those of the last repaired one.
+    """
+
+    connected: State | None
+    state: State | None = None
+    repairs: tuple[TextRepair, ...] = ()
+    stands_as_well: bool = True
+    unlikely: State | None = None
+
+    @property
+    def replaces_text(self) -> bool:
+        """True if some repaired reading is likelier than the text as it stands."""
+        return self.state is not None and not self.stands_as_well
+
+    def union(self, stands: State | None) -> State | None:
+        """The union of all readings, with *stands* for `connected`, of which checks may refuse more."""
+        if self.stands_as_well:
+            return either(stands, self.state, unlikely=self.unlikely)
+        return either(self.state, unlikely=stands)
 
 
 class Recoveries:
@@ -87,31 +147,27 @@ class Recoveries:
         self,
         document: ContextDocument,
         connected: State | None,
-        stands: State | None,
         start: int,
         end: int,
         options: ConnectOptions,
         check: Check,
-    ) -> tuple[State | None, tuple[TextRepair, ...]]:
-        """The union of all readings at a cursor, and the repairs of the last repaired one.
+    ) -> Readings:
+        """All readings of the text at a cursor, where *connected* reads it as it stands.
 
-        The text as it stands is read by *connected* and, with checks of whole texts, by *stands*. Repaired
-        ones pass the *check*. None is if a middle only has to finish the line, and nothing open above may
-        have been forgotten.
+        Repaired ones pass the *check*. There are none if a middle only has to finish the line, and nothing
+        open above may have been forgotten.
         """
-        found = _NOT_REPAIRED
-        if connected is None or not _finishes(document, connected, start, end):
+        found, doubts = _NOT_REPAIRED, _doubts(document, connected, start, end)
+        if doubts:
             recovery = self._at(document, start, end)
-            connects = connected is not None
-            found = recovery.readings(document, start, end, options, check, connects=connects)
-        state, repairs = found.state, found.repairs
-        as_likely, unlikely = (stands, None) if found.stands_as_well else (None, stands)
+            found = recovery.readings(document, start, end, options, check, doubts)
         if may_be_forgotten(document, connected, start, end):
             recovery = self._at(document, start, end, forgotten=True)
-            forgotten = recovery.readings(document, start, end, options, check)
-            state = state if forgotten.repairs == repairs else either(state, forgotten.state)
-            repairs = forgotten.repairs or repairs
-        return either(as_likely, state, unlikely=unlikely), repairs
+            forgotten = recovery.readings(document, start, end, options, check, Doubt.BROKEN)
+            if forgotten.repairs != found.repairs:
+                found = found._replace(state=either(found.state, forgotten.state))
+            found = found._replace(repairs=forgotten.repairs or found.repairs)
+        return Readings(connected, *found)
 
     def _at(self, document: ContextDocument, start: int, end: int, *, forgotten: bool = False) -> Recovery:
         """The recovery at a cursor; if *forgotten*, all that is open above is ended there."""
@@ -231,8 +287,7 @@ class Recovery:
         end: int,
         options: ConnectOptions,
         check: Check,
-        *,
-        connects: bool = False,
+        doubts: Doubt,
     ) -> RepairedReadings:
         """The readings of the middles for `data[start:end]` in repaired texts that pass the *check*.
 
@@ -247,29 +302,86 @@ class Recovery:
         line_end = len(document.data) - self._from_end
         self._left.move(start - self._start)
         self._right.move(line_end - end, end - start)
+        connects = Doubt.BROKEN not in doubts
+        as_it_stands = self._as_it_stands(doubts, options, check)
+        if connects and Doubt.MORE not in doubts:
+            return as_it_stands
         nearest = None if connects else self._choice.choose(line_end, options)
         has_rest, is_sure = self._has_rest(document, end), nearest is not None and nearest.is_sure
         if nearest is not None and is_sure and (not has_rest or self._choice.finishes(nearest)):
-            others = self._choice.choose_others(options)
-            return _readings(nearest, others, check)
+            return _readings(*_checked([nearest, *self._choice.choose_others(options)], check))
         finishing = self._choice.choose_finishing(end, options, of_rest=is_sure)
         is_at_cursor = finishing is not None and _inserts_at(finishing.text.repairs, document.data, end)
         if connects and is_at_cursor and not (has_rest and finishing and not finishing.state.complete):
-            return _NOT_REPAIRED
-        if nearest is not None and self._choice.lacks_opener:
+            return as_it_stands
+        choices, doubtful = self._finished(finishing, document, end, options, connects=connects)
+        if nearest is not None and not is_sure:
+            choices += self._choice.choose_reopened(nearest, options)
+        first = None if nearest is None else _checked([nearest], check)[0]
+        others = _checked(choices, check), _checked(doubtful, check)
+        return self._in_order(first, *others, as_it_stands, stands=connects and is_at_cursor)
+
+    @staticmethod
+    def _in_order(
+        nearest: Choice | None,
+        choices: list[Choice],
+        doubtful: list[Choice],
+        as_it_stands: RepairedReadings,
+        *,
+        stands: bool,
+    ) -> RepairedReadings:
+        """The readings of the *nearest* choice, of others, and of *doubtful* ones, which are unlikely.
+
+        A nearest one that is sure is unlikely as well, if there are others. The text *stands* as well, if so.
+        """
+        unlikely = _union(doubtful)
+        if not choices:
+            if nearest is None:
+                return as_it_stands._replace(unlikely=either(as_it_stands.unlikely, unlikely))
+            found = _readings(nearest)
+            return found._replace(state=either(found.state, unlikely=unlikely))
+        found, before = _readings(*choices, stands_as_well=stands), nearest and nearest.state
+        if nearest is not None and nearest.is_sure:
+            before, unlikely = None, either(before, unlikely)
+        return found._replace(state=either(before, found.state, unlikely=unlikely))
+
+    def _finished(
+        self,
+        finishing: Choice | None,
+        document: ContextDocument,
+        end: int,
+        options: ConnectOptions,
+        *,
+        connects: bool,
+    ) -> tuple[list[Choice], list[Choice]]:
+        """The choices beside the nearest one, the likelier first, and those that are less likely.
+
+        A choice in which the middle has a bracket is less likely if it changes more of the rest of the line
+        than *finishing* does. If that bracket is a closing one, so is an equal change.
+        """
+        line_end = len(document.data) - self._from_end
+        doubtful = [*self._choice.choose_closing(options)]
+        if not connects and finishing is not None and self._choice.lacks_opener:
             finishing = None  # a bracket that the middle opens is nearer than the loss of one
         choices = [] if finishing is None else [finishing]
-        choices += self._choice.choose_bracketed(options) if has_rest else ()
-        choices += self._choice.choose_others(options)
-        if not choices and nearest is not None and not is_sure:
-            choices += self._choice.choose_reopened(nearest, options)
-        if not choices:
-            return _readings(nearest, (), check)
-        found = _readings(choices[0], choices[1:], check, stands_as_well=connects and is_at_cursor)
-        near = nearest and check(nearest.text, nearest.state)
-        if is_sure:
-            return found._replace(state=either(found.state, unlikely=near))
-        return found._replace(state=either(near, found.state))
+        bracketed = self._choice.choose_bracketed(options) if self._has_rest(document, end) else ()
+        least, only_ends = (
+            (0, False) if finishing is None else _changes(finishing, document.data, end, line_end)
+        )
+        for choice in bracketed:
+            size, _ = _changes(choice, document.data, end, line_end)
+            closes = choice.state.shortest_completion.startswith(_CLOSERS)
+            is_more = finishing is not None and (only_ends or size + closes > least)
+            (doubtful if is_more else choices).append(choice)
+        return [*choices, *self._choice.choose_others(options)], doubtful
+
+    def _as_it_stands(self, doubts: Doubt, options: ConnectOptions, check: Check) -> RepairedReadings:
+        """The text as it stands, with the readings that this makes unlikely."""
+        ended = self._choice.choose_ended(options) if Doubt.STRING in doubts else None
+        opened = self._choice.choose_bracketed(options) if Doubt.BRACKET in doubts else ()
+        choices = _checked([*(() if ended is None else (ended,)), *opened], check)
+        repairs = choices[0].text.repairs if choices else ()
+        return _NOT_REPAIRED._replace(repairs=tuple(repairs), unlikely=_union(choices))
 
     def _has_rest(self, document: ContextDocument, cursor_end: int) -> bool:
         """True if there is code after the cursor in its line."""
@@ -283,14 +395,35 @@ def _stays(text: RepairedText) -> bool:
     return before is not None and connect(text.document, text.cursor_end, *before, options) is not None
 
 
-def _readings(
-    first: Choice | None, others: Iterable[Choice], check: Check, *, stands_as_well: bool = False
-) -> RepairedReadings:
-    """The readings of the *first* choice and of *others*; the text as it stands, if there is none."""
-    if first is None:
-        return _NOT_REPAIRED
-    state = either(*(check(choice.text, choice.state) for choice in (first, *others)))
+def _checked(choices: Iterable[Choice], check: Check) -> list[Choice]:
+    """The *choices* with the middles that pass the *check*."""
+    return [choice._replace(state=check(choice.text, choice.state)) for choice in choices]
+
+
+def _readings(first: Choice, *others: Choice, stands_as_well: bool = False) -> RepairedReadings:
+    """The readings of the *first* choice and of *others*."""
+    state = either(first.state, *(choice.state for choice in others))
     return RepairedReadings(state, tuple(first.text.repairs), stands_as_well)
+
+
+def _union(choices: Iterable[Choice]) -> State | None:
+    """The union of the readings of *choices*; None if there are none."""
+    return either(*(choice.state for choice in choices))
+
+
+def _changes(choice: Choice, data: bytes, cursor_end: int, line_end: int) -> tuple[int, bool]:
+    """The bytes that *choice* changes in the rest of the cursor's line, and True if it adds to its end only.
+
+    White space does not count.
+    """
+    size, is_at_end = 0, True
+    for repair in choice.text.repairs:
+        if cursor_end <= repair.start < line_end:
+            old, new = data[repair.start : repair.end], repair.replacement
+            kept = sum(takewhile(bool, map(eq, old, new)))
+            size += len(old[kept:].strip()) + len(new[kept:].strip())
+            is_at_end = is_at_end and kept == len(old) and not data[repair.end : line_end].strip()
+    return size, is_at_end
 
 
 def _inserts_at(repairs: Iterable[TextRepair], data: bytes, cursor_end: int) -> bool:

@@ -140,8 +140,8 @@ class RestOfLine(SharedBrackets):
         """The cheapest edits after which the rest of the cursor's line ends it; *chart* is the set before it.
 
         A block follows it if deeper lines do. If they close a bracket that was not opened, the rest opens it
-        at its end. Text that only its end lacks is not assumed otherwise, as the line may go on. *inside*
-        brackets it goes on.
+        at its end. Text that only its end lacks is not assumed otherwise, as the line may go on, unless it is
+        cut off. *inside* brackets it goes on.
         """
         below = self.text.document.right_at(self.start).unmatched
         opened = len(self.assumed.layout.left_open((self.own_line(),)))
@@ -155,8 +155,16 @@ class RestOfLine(SharedBrackets):
             place = self._line_start, cursor_end, self.start, chart
             reading = statements.read_on(*place, opens=is_block, opener=opener, open_end=inside)
             end = self.own_line().code_end
-            if reading and any(start < end or lacking or is_deeper for start, _, _ in reading.edits):
+            is_short = lacking or is_deeper or (self.is_cut_off and not inside)
+            if reading and any(start < end or is_short for start, _, _ in reading.edits):
                 yield reading.edits
+
+    @property
+    def is_cut_off(self) -> bool:
+        """True if no line ends with the last lexeme of the cursor's line, which is after the cursor."""
+        tables = self.assumed.tables
+        after = [lexeme.kind for lexeme in self.own_line().read if lexeme.start >= self.text.cursor_end]
+        return bool(after) and (tables.terminal_of[after[-1]], tables.newline) not in tables.neighbours
 
     @property
     def has_deeper_below(self) -> bool:

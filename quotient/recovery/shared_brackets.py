@@ -107,8 +107,9 @@ class SharedBrackets:
 
     @property
     def ends_as_no_header(self) -> bool:
-        """True if the cursor's line has an end after the cursor, and headers do not end so."""
-        return bool(self.rest.strip()) and not self._is_header
+        """True if the cursor's line has code after the cursor, and headers do not end with it."""
+        reading = lexemes(self.assumed.tables.lexical, self.rest, 0, len(self.rest))
+        return bool(reading.read or reading.unreadable) and not self._is_header
 
     @property
     def _is_header(self) -> bool:

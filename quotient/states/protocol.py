@@ -130,15 +130,28 @@ class EitherState:
 
 
 def either(*states: State | None, unlikely: State | None = None) -> State | None:
-    """The union of *states*, the likelier first, and of one that is *unlikely*; None if all are missing."""
-    readings = [reading for state in states if state is not None for reading in readings_of(state)]
-    if not readings or (unlikely is None and len(readings) == 1):
-        return readings[0] if readings else unlikely
-    return EitherState(tuple(readings), unlikely)
+    """The union of *states*, the likelier first, and of one that is *unlikely*; None if all are missing.
+
+    Readings that are unlikely in one of them stay so, unless there are no others.
+    """
+    readings: list[State] = []
+    doubtful: list[State] = []
+    for state in states:
+        if isinstance(state, EitherState):
+            readings += state.readings
+            doubtful += () if state.unlikely is None else (state.unlikely,)
+        elif state is not None:
+            readings.append(state)
+    doubtful += () if unlikely is None else (unlikely,)
+    if not readings:
+        return either(*doubtful) if doubtful else None
+    if not doubtful:
+        return readings[0] if len(readings) == 1 else EitherState(tuple(readings))
+    return EitherState(tuple(readings), doubtful[0] if len(doubtful) == 1 else either(*doubtful))
 
 
 def readings_of(state: State) -> tuple[State, ...]:
     """The readings whose union *state* is, the likelier first."""
     if not isinstance(state, EitherState):
         return (state,)
-    return (*state.readings, *(() if state.unlikely is None else (state.unlikely,)))
+    return (*state.readings, *(() if state.unlikely is None else readings_of(state.unlikely)))

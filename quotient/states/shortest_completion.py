@@ -101,6 +101,10 @@ def _completions(state: Incomplete, skipping: int, *, uncommon: bool = False) ->
         if direct is not None and len(direct) <= len(text):
             yield direct
             direct = None
+        bare = text.lstrip(b" \t")
+        if bare and bare != text and (end := state.feed(bare)) is not None and end.complete:
+            yield bare  # in the cursor's column, where the sentence stays in a deeper block
+            continue
         reached = state.feed(text)
         if reached is not None and reached.complete:
             yield text

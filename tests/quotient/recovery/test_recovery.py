@@ -656,3 +656,26 @@ def test_typing_in_a_broken_file_answers_as_a_new_document():
         fresh = engine().document(document.data).middle(cursor, cursor, relax=True)
         assert found.relaxed == fresh.relaxed
         assert found.start.shortest_completion == fresh.start.shortest_completion
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # the middle could close a bracket, and more of the rest of the line would be wrong then
+        "a.b(<|>.c, d.e, **d.f\ng()\n",
+        "def f(a):\n    if not g(a, <|>.b)\n        return a\n",
+        "a = P(<|>._b(c d))\n",
+        "a(b, <|>.c() if\n\ng()\n",
+        "def f():\n    a(\n        <|>(b\n    c = d\n",
+    ],
+)
+def test_no_closing_bracket_is_offered_where_an_operand_is_enough(text):
+    left, right = text.split("<|>")
+    start = (
+        engine()
+        .document((left + right).encode())
+        .middle(len(left), len(left), relax=True, may_escape=False)
+        .start
+    )
+    assert not start.shortest_completion.startswith((b")", b"]", b"}"))
+    assert verdict(fed(start, b"a")) == COMPLETE
