@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
+from textwrap import indent
 
 from fimlsp.languages.typescript import javascript, typescript
 from fimlsp.languages.typescript.lexical_spec import KEYWORDS
@@ -54,7 +55,7 @@ def _function(random: Random, types: bool) -> str:
 
 def _class(random: Random, types: bool) -> str:
     methods = "".join(
-        f"  async {name}({other}{_typed('string', types)}) {{\n{_body(random, types)}  }}\n\n"
+        f"  async {name}({other}{_typed('string', types)}) {{\n{indent(_body(random, types), '  ')}  }}\n\n"
         for name, other in zip(random.sample(_NAMES, 2), random.sample(_NAMES, 2), strict=True)
     )
     name, type_ = random.choice(_NAMES), _typed("number | undefined", types)

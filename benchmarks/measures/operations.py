@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from dataclasses import dataclass, field
 from random import Random
 
@@ -18,6 +19,7 @@ from measures.timing import Measurement, Series
 _TOKEN = 4
 _MIDDLE = 60
 _CUTS = 10
+_CLOSERS = re.compile(rb"[)\]}]")
 
 
 @dataclass(slots=True)
@@ -28,6 +30,9 @@ class Figures:
     jump: Series = field(default_factory=lambda: Series("jump", 5.0))
     jump_mended: Series = field(default_factory=lambda: Series("jump, with a mended reading"))
     jump_after_edit: Series = field(default_factory=lambda: Series("edit elsewhere, then jump"))
+    jump_in_broken: Series = field(
+        default_factory=lambda: Series("a closing bracket is lost elsewhere, then jump")
+    )
     keystroke: Series = field(default_factory=lambda: Series("keystroke", 3.0))
     accepted: Series = field(default_factory=lambda: Series("4-character token, accepted", 0.2))
     refused: Series = field(default_factory=lambda: Series("4-character token, refused", 0.2))
@@ -42,6 +47,7 @@ class Figures:
             self.jump,
             self.jump_mended,
             self.jump_after_edit,
+            self.jump_in_broken,
             self.keystroke,
             self.accepted,
             self.refused,
@@ -60,7 +66,7 @@ def measure(text: Text, cuts: int, random: Random, figures: Figures) -> None:
         document.prepare()
     _cut_ten_times(document, text, random, figures)
     for _ in range(cuts):
-        for operation in (_jump, _edit_and_jump, _type, _follow):
+        for operation in (_jump, _edit_and_jump, _break_and_jump, _type, _follow):
             operation(document, text, random, figures)
             collect_new_garbage()
     assert document.data == text.data
@@ -100,6 +106,19 @@ def _edit_and_jump(document: Document, text: Text, random: Random, figures: Figu
         document.middle(moved, moved, relax=True)
     document.edit(end, end + 1, b"")
     document.middle(end, end, relax=True)
+
+
+def _break_and_jump(document: Document, text: Text, random: Random, figures: Figures) -> None:
+    """Delete a closing bracket anywhere in the file, request a middle in *text*, and undo the edit."""
+    lost = random.choice([bracket.start() for bracket in _CLOSERS.finditer(document.data)])
+    bracket = document.data[lost : lost + 1]
+    document.edit(lost, lost + 1, b"")
+    cursor = random_place(random, text.data, text.start, text.end)
+    cursor -= cursor > lost
+    with figures.jump_in_broken.timed(_place(text, cursor)):
+        document.middle(cursor, cursor, relax=True)
+    document.edit(lost, lost, bracket)
+    document.middle(cursor, cursor, relax=True)
 
 
 def _type(document: Document, text: Text, random: Random, figures: Figures) -> None:

@@ -18,6 +18,7 @@ from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
+from fimlsp.quotient.recovery.broken_statements import without_broken_statements
 from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
 from fimlsp.quotient.recovery.finished_line import (
     finishes_line,
@@ -51,6 +52,14 @@ def _finishes(document: ContextDocument, connected: State, start: int, end: int)
     if tables.offside:
         return finishes_line(_assumed_text_of(tables.lexical, tables), document, connected, start, end)
     return opens_as_needed(document, connected, start, end)
+
+
+def _is_finished(text: RepairedText) -> bool:
+    """True if some middle connects *text*, and the cheapest does no more than finish the cursor's line."""
+    document, start, end = text.document, text.cursor, text.cursor_end
+    before = read_up_to(document, start)
+    state = None if before is None or before[0].broken else connect(document, end, *before, ConnectOptions())
+    return state is not None and _finishes(document, state, start, end)
 
 
 class Doubt(Flag):
@@ -181,17 +190,21 @@ class Recovery:
         self, document: ContextDocument, cursor: int, cursor_end: int, *, forgotten: bool = False
     ) -> None:
         assumed = _assumed_text_of(document.tables.lexical, document.tables)
-        text = RepairedText(document, cursor, cursor_end)
+        text = whole = RepairedText(document, cursor, cursor_end)
         self.applies = not forgotten or end_forgotten(assumed, text)
         string_start = () if forgotten else _lost_string_start(assumed, document, cursor)
         text.replace(string_start)
-        self._text = text
         self._is_after_string = bool(string_start)
         self._forgotten = forgotten
         self._start, line_end = self._line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
         if not document.tables.offside:
-            text.replace(Nesting(document, cursor, cursor_end).edits())
+            for text in without_broken_statements(whole, self._start, line_end):
+                if _is_finished(text):
+                    break
+            else:
+                text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
+        self._text = text
         self._left = left = RepairedLeft(assumed, text, cursor - self._start)
         left.repair()
         columns = left.column, left.cursor_line().column
@@ -204,9 +217,9 @@ class Recovery:
         self._choice = RepairChoice(left, self._right, self._start)
 
     def _repair_after(self) -> None:
-        """Repair the text below as lines after the cursor's instead, if that takes fewer changes."""
+        """Repair the text below as lines after the cursor's instead, if that changes less of it."""
         for after in repaired_after(self._left, self._right):
-            if len(after.repairs) < len(self._text.repairs) and _stays(after):
+            if after.changes < self._text.changes and _stays(after):
                 self._text = self._left.text = self._right.text = after
                 return
 

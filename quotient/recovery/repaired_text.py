@@ -88,6 +88,11 @@ class RepairedText:
         self.repairs = above + below
 
     @property
+    def changes(self) -> int:
+        """The number of bytes that the repairs remove and add, and two for each of them."""
+        return sum(2 + repair.end - repair.start + len(repair.replacement) for repair in self.repairs)
+
+    @property
     def data(self) -> bytes:
         """The text with all repairs made so far."""
         return self.document.data

@@ -1,0 +1,207 @@
+"""Leaves out the broken statements of a file that the cursor is not in.
+
+In a language without an offside layout, people start the statements of a file itself at the left margin. A
+fault in one of them concerns no cursor in another. So the lines from that statement to the cursor's are left
+out, as in panic mode (Aho et al., "Compilers", 2nd edition, section 4.1.4). The other statements have the
+contexts that they had before, however long the file is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, pairwise
+
+from fimlsp.quotient.contexts.document import ContextDocument
+from fimlsp.quotient.grammar.earley import EarleySet
+from fimlsp.quotient.recovery.lexemes import lexemes
+from fimlsp.quotient.recovery.repaired_text import RepairedText
+
+_MOST_LINES = 2_000
+
+
+def without_broken_statements(text: RepairedText, start: int, end: int) -> Iterator[RepairedText]:
+    """*text* without broken statements above and below the cursor's line, from *start* to *end*.
+
+    Then, if that is not enough, also without those above that leave something open. Nothing is yielded if
+    only the statement of that line may be broken, or if a broken one is a single line, which is easily
+    repaired. O(statements left out), and O(lines above) for the second.
+    """
+    before, after = text.cursor - start, end - text.cursor_end
+    steps = (
+        (_MarginStatements.without_above, _MarginStatements.without_below),
+        (_MarginStatements.without_unclosed,),
+    )
+    for step in steps:
+        repaired = text
+        for leave_out in step:
+            place = repaired.cursor - before, repaired.cursor_end + after
+            repaired = leave_out(_MarginStatements(repaired.document, *place), repaired)
+        if repaired is not text:
+            text = repaired
+            yield text
+
+
+class _MarginStatements:
+    """The statements that start at the left margin, around the line from *start* to *end*."""
+
+    def __init__(self, document: ContextDocument, start: int, end: int) -> None:
+        self.document = document
+        self.data = document.data
+        self.start = start
+        self.end = end
+        self.tables = document.tables
+        self._chart = self._after_first()
+
+    def _after_first(self) -> EarleySet:
+        """The set after the first statement of the file, or before it if it is broken."""
+        places = (place for place in self._margin(0) if place and _is_whole_before(self.document, place))
+        return self.document.left_at(next(places, 0))[1].group
+
+    def without_above(self, text: RepairedText) -> RepairedText:
+        """*text* without the broken statements above, if one more may then follow at the cursor's."""
+        own = self._own
+        if own is None or _is_whole_before(self.document, own):
+            return text
+        between = [own]
+        for whole in self._starts_above(self._line_above(own)):
+            if _is_whole_before(self.document, whole):
+                break
+            between.append(whole)
+        else:
+            return text
+        for last in dict.fromkeys((between[-1], own)):
+            trial = self._left_out(text, whole, last)
+            if trial is not None and _is_whole_before(trial.document, own - (last - whole)):
+                return trial
+        return text
+
+    def without_unclosed(self, text: RepairedText) -> RepairedText:
+        """*text* without the statements above that leave brackets or blocks open.
+
+        The lines after such a statement can be read, as its content.
+        """
+        own = self._own
+        if own is None:
+            return text
+        starts = [own, *self._starts_above(self._line_above(own))]
+        spans = [(above, below) for below, above in pairwise(starts) if self._leaves_open(above, below)]
+        trial = text.copy() if spans else text
+        trial.replace((start, stop, b"") for start, stop in spans)
+        shift = sum(stop - start for start, stop in spans)
+        return trial if _is_whole_before(trial.document, own - shift) else text
+
+    def _leaves_open(self, start: int, stop: int) -> bool:
+        """True if the statement of several lines from *start* to *stop* leaves a bracket or block open."""
+        language, kinds, opened = self.tables.language, self.tables.lexical.kinds, list[str]()
+        place = start
+        while place < stop:
+            line = self.document.line_at(place)
+            for name in (kinds[kind] for kind in line.kinds):
+                if opened and name in language.closers[opened[-1]]:
+                    opened.pop()
+                if name in language.closers:
+                    opened.append(name)
+                if language.strings_in((name,)):
+                    return False  # lines of code may be text
+            place += max(line.size, 1)
+        return bool(opened) and self._has_body(start, stop)
+
+    def without_below(self, text: RepairedText) -> RepairedText:
+        """*text* without the broken statements below, if all that follow the cursor's can be read then."""
+        own = self._own
+        if own is None or not _is_whole_before(self.document, own):
+            return text
+        starts = (place for place in self._margin(self.end) if self._may_start(place))
+        first = next((place for place in starts if self._is_in_code(own, place)), None)
+        if first is None or _is_whole_from(self.document, first):
+            return text
+        between, whole = [first], len(self.data)
+        for place in starts:
+            if _is_whole_from(self.document, place):
+                whole = place
+                break
+            between.append(place)
+        for begin in dict.fromkeys((between[-1], first)):
+            trial = self._left_out(text, begin, whole)
+            if trial is not None and _is_whole_from(trial.document, first):
+                return trial
+        return text
+
+    @property
+    def _own(self) -> int | None:
+        """The start of the statement with the cursor's line."""
+        starts = self._starts_above(self.start)
+        places = pairwise(chain(starts, (0,)))
+        return next((place for place, above in places if self._is_in_code(above, place)), None)
+
+    def _left_out(self, text: RepairedText, first: int, last: int) -> RepairedText | None:
+        """*text* without that from *first* to *last*; None if all its lines are at the margin."""
+        if not self._has_body(first, last):
+            return None
+        trial = text.copy()
+        trial.replace(((first, last, b""),))
+        return trial
+
+    def _has_body(self, first: int, last: int) -> bool:
+        """True if a line from *first* to *last* is not at the margin."""
+        return any(line[:1] in (b" ", b"\t") for line in self.data[first:last].splitlines())
+
+    def _starts_above(self, place: int | None) -> Iterator[int]:
+        """The starts of lines at the margin from *place* upwards with which a statement may start."""
+        for _ in range(_MOST_LINES):
+            if place is None:
+                return
+            if self._is_at_margin(place) and self._may_start(place):
+                yield place
+            place = self._line_above(place)
+
+    def _line_above(self, position: int) -> int | None:
+        return self.data.rfind(b"\n", 0, position - 1) + 1 if position > 0 else None
+
+    def _margin(self, place: int) -> Iterator[int]:
+        """The starts of lines at the margin from *place* on."""
+        for _ in range(_MOST_LINES):
+            if place >= len(self.data):
+                return
+            if self._is_at_margin(place):
+                yield place
+            place = self.data.find(b"\n", place) + 1 or len(self.data)
+
+    def _is_at_margin(self, place: int) -> bool:
+        return self.data[place : place + 1] not in (b"", b" ", b"\t", b"\r", b"\n")
+
+    def _may_start(self, place: int) -> bool:
+        """True if a statement may start at *place*."""
+        line = self.document.line_at(place)
+        if line.broken or not line.kinds:
+            return False
+        language, name = self.tables.language, self.tables.lexical.kinds[line.kinds[0]]
+        if name in language.closing or (name in language.closers and not name.isalpha()):
+            return False  # it goes on with a block or list
+        return not place or self._chart.expects(self.tables.terminal_of[line.kinds[0]])
+
+    def _is_in_code(self, start: int, stop: int) -> bool:
+        """True if the text at *stop* is not in a string, as far as the text from *start* on shows."""
+        reading = lexemes(self.tables.lexical, self.data, start, stop)
+        if reading.read and reading.read[-1].missing:
+            return False
+        return reading.modes is None or not self.tables.language.strings_in(reading.modes.opened)
+
+
+def _is_whole_before(document: ContextDocument, place: int) -> bool:
+    """True if the text up to *place* can be read, and leaves no bracket open."""
+    start, context = document.left_at(place)
+    return start == place and not context.broken and not context.modes.depth
+
+
+def _is_whole_from(document: ContextDocument, place: int) -> bool:
+    """True if the text from *place* on can be read as code, and closes nothing that it does not open."""
+    context, tables = document.right_at(place), document.tables
+    if context.broken or context.unmatched:
+        return False
+    starts = [
+        number
+        for number, start in enumerate(tables.lexical.line_starts)
+        if not tables.language.strings_in(start.opened)
+    ]
+    return not starts or any(map(context.ways_from, starts))
