@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from string import ascii_letters
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_state import LexerState, Symbol
@@ -18,7 +19,7 @@ from fimlsp.quotient.recovery.recovery import Readings
 from fimlsp.quotient.recovery.repaired_text import TextRepair
 
 _LETTERS = re.compile(rb"[A-Za-z_]+")
-_WORD_BEFORE = re.compile(rb"[A-Za-z_]*\Z")
+_WORD_BYTES = (ascii_letters + "_").encode()
 _MOST_IN_WORD = 256
 
 
@@ -88,8 +89,8 @@ def _moved(repair: TextRepair, cursor: int, growth: int) -> TextRepair:
 
 def _word_start(data: bytes, cursor: int) -> int:
     """The start of the letters before *cursor*; of the last ones in a long word."""
-    word = _WORD_BEFORE.search(data, max(cursor - _MOST_IN_WORD, 0), cursor)
-    return cursor if word is None else word.start()
+    near = data[max(cursor - _MOST_IN_WORD, 0) : cursor]
+    return cursor - len(near) + len(near.rstrip(_WORD_BYTES))
 
 
 def _place(document: ContextDocument, cursor: int) -> _Place | None:

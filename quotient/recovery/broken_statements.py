@@ -23,8 +23,8 @@ def without_broken_statements(text: RepairedText, start: int, end: int) -> Itera
     """*text* without broken statements above and below the cursor's line, from *start* to *end*.
 
     Then, if that is not enough, also without those above that leave something open. Nothing is yielded if
-    only the statement of that line may be broken, or if a broken one is a single line, which is easily
-    repaired. O(statements left out), and O(lines above) for the second.
+    only the statement of that line may be broken. Broken statements of a single line stay, as they are easily
+    repaired. O(statements left out), and O(lines above) for the second text.
     """
     before, after = text.cursor - start, end - text.cursor_end
     steps = (
