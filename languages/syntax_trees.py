@@ -209,7 +209,7 @@ class TreePolicy(LinesPolicy):
     """
 
     grammar: str = ""
-    rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict, hash=False)
 
     def first_unwanted(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """As in `EditorPolicy`."""
