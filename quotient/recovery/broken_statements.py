@@ -50,12 +50,20 @@ class _MarginStatements:
         self.start = start
         self.end = end
         self.tables = document.tables
-        self._chart = self._after_first()
+        self._chart = self._before_second()
 
-    def _after_first(self) -> EarleySet:
-        """The set after the first statement of the file, or before it if it is broken."""
+    def _before_second(self) -> EarleySet:
+        """The set before the second statement of the file, or before the first one if that may go there too.
+
+        An unfinished first statement could go on with an operator.
+        """
+        first = self.document.left_at(0)[1].group
         places = (place for place in self._margin(0) if place and _is_whole_before(self.document, place))
-        return self.document.left_at(next(places, 0))[1].group
+        second = next(places, 0)
+        kinds = self.document.line_at(second).kinds
+        if not kinds or first.expects(self.tables.terminal_of[kinds[0]]):
+            return first
+        return self.document.left_at(second)[1].group
 
     def without_above(self, text: RepairedText) -> RepairedText:
         """*text* without the broken statements above, if one more may then follow at the cursor's."""

@@ -36,6 +36,8 @@ LEFT_OUT = (
 KEPT = (
     # the fault is in the cursor's statement, or in a statement of one line, or the margin is within a lexeme
     ("typescript", "function a() {\n  b(c;\n  <|>\n}\n", "d();"),
+    ("javascript", "'a'\nb = {\n  c: 1,\n||||||| d\n  e: <|>,\n}\n", "f"),
+    ("javascript", "'a'\nb = {\n>>>>>>> d\n  c: 1,\n  e: <|>,\n}\n", "f"),
     ("typescript", "let a = ;\nfunction b() {\n  <|>\n}\n", "c();"),
     ("typescript", "function a() {\n  <|>\n}\nlet b = ;\nc;\n", "d();"),
     ("typescript", "function a() {\n  b(c;\n  d(`\ntype e\n${<|>}`);\n}\n", "f"),
