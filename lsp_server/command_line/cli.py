@@ -24,6 +24,7 @@ from fimlsp.lsp_server.command_line.parameters import (
     refuse_token,
     to_address,
     to_grammar,
+    to_known_name,
     to_language,
     to_position,
     to_scripts,
@@ -91,6 +92,12 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
     help="The character after the cursor, counted from 1.",
 )
 @click.option(
+    "--language",
+    metavar="NAME",
+    callback=to_known_name,
+    help=f"The language, if the name of FILE does not show it: {', '.join(LANGUAGES)}.",
+)
+@click.option(
     "--interface",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="For a FILE named *.slua: the declarations that the script uses.",
@@ -102,6 +109,7 @@ def command_line(context: click.Context, stdio: bool, tcp: tuple[str, int] | Non
 def complete(
     file: Path,
     at: tuple[int, int],
+    language: str | None,
     interface: Path | None,
     python: tuple[int, int],
     max_tokens: int,
@@ -110,13 +118,13 @@ def complete(
 ) -> None:
     """Complete FILE at a line and column, and show the completion in place.
 
-    The language follows from the name of FILE. A file of no known language is Python.
+    Unless given, the language follows from the name of FILE. A file of no known language is Python.
     """
     from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, complete_file
     from fimlsp.lsp_server.messages import Limits
 
     limits = Limits(max_tokens, DEADLINE_MS)
-    complete_file(file, at, load_of(Settings(**model)), limits, python, as_json, interface)
+    complete_file(file, at, load_of(Settings(**model)), limits, python, as_json, interface, language)
 
 
 @command_line.command()

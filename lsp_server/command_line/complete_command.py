@@ -49,17 +49,19 @@ def complete_file(
     python: PythonVersion,
     as_json: bool,
     interface: Path | None = None,
+    language: str | None = None,
 ) -> None:
     """Print the completion of *file* at (line, column), both from 1.
 
-    *python* is the version of a Python file; *interface* has the declarations for an sLua script. In a script
-    of cells, such as `# %%` starts, IPython commands are skipped.
+    The *language* follows from the name of the file if it is None. *python* is the version of a Python file;
+    *interface* has the declarations for an sLua script. In a script of cells, such as `# %%` starts, IPython
+    commands are skipped.
 
     Raises:
         click.ClickException: The file cannot be read, the position does not exist or is in an IPython
             command, or the model cannot be loaded.
     """
-    name = name_of_language(file)
+    name = language or name_of_language(file)
     source = read_source(file, is_python=name == "python")
     script = read_script(source) if name == "python" and is_script(source) else None
     grammar = language_named(name)

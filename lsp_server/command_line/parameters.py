@@ -103,6 +103,13 @@ def to_language(_: click.Context, __: click.Parameter, value: str) -> Language:
         raise click.BadParameter(f"{error}.") from None
 
 
+def to_known_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The name of a known language, if one is given."""
+    if value is not None:
+        to_language(context, parameter, value)
+    return value
+
+
 def to_grammar(file: Path, start: str) -> LarkLanguage:
     """The language of a Lark grammar."""
     from fimlsp.languages.custom import load_grammar

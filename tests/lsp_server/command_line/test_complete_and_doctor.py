@@ -46,6 +46,16 @@ def test_one_json_object_whose_text_connects(tmp_path, marked, encoding):
         ast.parse(left + answer["text"] + right)
 
 
+def test_the_language_may_be_given(tmp_path):
+    (tmp_path / "a.js").write_text("export const a = () => {\n  return <p>x</\n};\n")
+    place = "complete", tmp_path / "a.js", "--at", "2:16", "--json", "--max-tokens", 8
+    answer = json.loads(run(*place, "--language", "jsx").stdout)
+    assert answer["text"].startswith("p>")
+    assert not answer["relaxed"]
+    assert json.loads(run(*place).stdout)["relaxed"]
+    assert "is not one of python" in run(*place, "--language", "none").output
+
+
 SCRIPT = "# %%\n%matplotlib inline\nsizes = [1]\nawait later()\n# %%\ntotal = sum(<|>)\n!ls\n"
 
 
