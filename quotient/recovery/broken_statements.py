@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, pairwise
 
+from fimlsp.lexing.line import modes_after_reading, physical_end
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
-from fimlsp.quotient.recovery.lexemes import lexemes
 from fimlsp.quotient.recovery.repaired_text import RepairedText
 
 _MOST_LINES = 2_000
@@ -140,7 +140,13 @@ class _MarginStatements:
         """The start of the statement with the cursor's line."""
         starts = self._starts_above(self.start)
         places = pairwise(chain(starts, (0,)))
-        return next((place for place, above in places if self._is_in_code(above, place)), None)
+        shown = (place for place, above in places if self._is_known(place) or self._is_in_code(above, place))
+        return next(shown, None)
+
+    def _is_known(self, place: int) -> bool:
+        """True if the text up to *place* is whole, and no string is open there."""
+        modes = self.document.left_at(place)[1].modes
+        return _is_whole_before(self.document, place) and not self.tables.language.strings_in(modes.opened)
 
     def _left_out(self, text: RepairedText, first: int, last: int) -> RepairedText | None:
         """*text* without that from *first* to *last*; None if all its lines are at the margin."""
@@ -189,11 +195,17 @@ class _MarginStatements:
         return not place or self._chart.expects(self.tables.terminal_of[line.kinds[0]])
 
     def _is_in_code(self, start: int, stop: int) -> bool:
-        """True if the text at *stop* is not in a string, as far as the text from *start* on shows."""
-        reading = lexemes(self.tables.lexical, self.data, start, stop)
-        if reading.read and reading.read[-1].missing:
-            return False
-        return reading.modes is None or not self.tables.language.strings_in(reading.modes.opened)
+        """True if *stop* is the start of a line of code, as far as the lines from *start* on show."""
+        lexical, place = self.tables.lexical, start
+        modes = lexical.start
+        for _ in range(_MOST_LINES):
+            if place >= stop:
+                break
+            line = self.document.line_at(place)
+            following = (modes_after_reading(lexical, reading, modes) for reading in line.readings)
+            modes = next(filter(None, following), modes)
+            place = physical_end(self.data, place) if line.broken else place + line.size
+        return place == stop and not self.tables.language.strings_in(modes.opened)
 
 
 def _is_whole_before(document: ContextDocument, place: int) -> bool:

@@ -152,7 +152,11 @@ def test_elements_that_lack_a_part_are_read(size):
     for start in range(0, len(ELEMENTS) - size, 3):
         document.edit(0, len(document.data), ELEMENTS[:start] + ELEMENTS[start + size :])
         for cursor in (0, start, len(document.data) // 2, len(document.data)):
-            Nesting(document, cursor, cursor).edits()
+            edits = sorted(Nesting(document, cursor, cursor).edits())
+            ends = [0, *(end for _, end, _ in edits)]
+            starts = [*(start for start, _, _ in edits), len(document.data)]
+            assert all(end <= start for end, start in zip(ends, starts, strict=True))  # they are apart
+            assert all(start <= end for start, end, _ in edits)
 
 
 OPENED = {
