@@ -7,50 +7,22 @@ columns show where a bracket or a word such as `end` is missing, long before the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from fimlsp.lexing.line import physical_end
-from fimlsp.lexing.nesting import Column, ModeStack
+from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
-from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, column_of, indentation_at, lexemes
+from fimlsp.quotient.recovery.lexemes import indentation_at
+from fimlsp.quotient.recovery.lines_around import LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
 
-MOST_LINES = 200
-"""The number of lines read above the cursor, and below."""
 _MOST_CONDITION = 4
-_LINE_ENDS = b"\r\n"
-_MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
-"""The starts of the lines that mark a conflict in a merge."""
-_AFTER_MARKER = b" ", b"\r", b"\n", b""
 _MOST_PLACES = 12
 _LABEL_END = ":"
 _NO_BLOCKS = frozenset("([")
 """Openers that start no block after a condition."""
-
-
-class _Span(NamedTuple):
-    """The start and the end of a line, and the text in it that the cursor spans, if it is the cursor's."""
-
-    start: int
-    end: int
-    hole: tuple[int, int] | None = None
-
-
-class _Line(NamedTuple):
-    """A physical line with code, or several that a lexeme joins.
-
-    It is read in `modes`, which are None if all lines start in the same. That of the cursor is `opaque`.
-    """
-
-    start: int
-    column: Column
-    read: tuple[Lexeme, ...]
-    end: int
-    modes: ModeStack | None
-    opaque: bool = False
 
 
 class _Opened(NamedTuple):
@@ -89,8 +61,6 @@ class Nesting:
 
     def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
         self.document = document
-        line_start = document.data.rfind(b"\n", 0, cursor) + 1
-        line_end = physical_end(document.data, cursor_end)
         self.tables = document.tables
         self.data = document.data
         self.kinds = self.tables.lexical.kinds
@@ -99,15 +69,11 @@ class Nesting:
         self.elements = self.tables.language.elements
         self.tags: list[_Tag] = []
         self.reread = -1  # the last line that was read again as a closing tag
-        begin, above = document.left_at(_lines_up(self.data, line_start, MOST_LINES))
-        self.modes: ModeStack | None = above.modes if self.tables.lexical.line_starts else None
-        self.changed: list[Edit] = []
+        self.around = LinesAround(document, cursor, cursor_end)
+        self.lines = self.around.lines
+        self.changed: list[Edit] = [*self.around.without_markers]
         self.forgotten: _Opened | None = None  # the last opener that was forgotten
-        self.spans = list(self._spans(begin, line_start))
-        self.spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
-        self.spans += self._spans(line_end, _lines_down(self.data, line_end, MOST_LINES))
-        self.lines = list(self._read(self.spans))
-        context = document.left_at(begin)[1]
+        context = document.left_at(self.around.begin)[1]
         self.first_chart: EarleySet | None = None if context.broken else context.group
         self.chart = self.first_chart
         self.n_charted = 0
@@ -128,16 +94,11 @@ class Nesting:
 
     def _edit(self, number: int, words: list[_Word]) -> Edit:
         line = self.lines[number]
-        end = self._without_line_end(line).read[-1].end
+        end = line.without_line_end(self.data).read[-1].end
         if self.elements is not None and words[0].kinds == self.elements.closes:
             # text of an element is no lexeme
             end = line.start + len(self.data[line.start : line.end].rstrip())
         return end, end, b"".join(b" " + word.text for word in words)
-
-    def _without_line_end(self, line: _Line) -> _Line:
-        """*line* without the lexeme of its end, which some languages have."""
-        is_ended = len(line.read) > 1 and self.data[line.read[-1].start] in _LINE_ENDS
-        return line._replace(read=line.read[:-1]) if is_ended else line
 
     def _word(self, kind: str) -> bytes | None:
         """The shortest lexeme of *kind* at the start of a line of code; None if there is none."""
@@ -158,63 +119,6 @@ class Nesting:
             return self.elements.closes
         return () if opened.kind is None else self.closers[opened.kind][:1]
 
-    def _lexemes(self, start: int, end: int) -> Lexemes:
-        """The lexemes from *start* to *end*; with several line starts they are read in the modes before.
-
-        A string that the line cuts off ends before a mark, so that the brackets after it count.
-        """
-        reading = lexemes(self.tables.lexical, self.data, start, end, modes=self.modes)
-        if any(lexeme.missing for lexeme in reading.read) and (self.modes is None or self.modes.in_code):
-            return lexemes(self.tables.lexical, self.data, start, end, ended_early=self.tables.may_follow)
-        if self.modes is not None and reading.modes is not None:
-            self.modes = reading.modes
-        return reading
-
-    def _spans(self, start: int, stop: int) -> Iterator[_Span]:
-        """The lines from *start* to *stop*; those that a string joins are one."""
-        while start < stop:
-            if self._is_marker(start):
-                end = physical_end(self.data, start)
-                self.changed.append((start, start + len(self.data[start:end].rstrip(_LINE_ENDS)), b""))
-            else:
-                line = self.document.line_at(start)
-                last = start if line.broken else start + line.size - 1
-                end = min(physical_end(self.data, max(start, last)), stop)
-                yield _Span(start, end)
-            start = end
-
-    def _read(self, spans: Iterable[_Span]) -> Iterator[_Line]:
-        """The lines of *spans* that have code, and that of the cursor without its middle."""
-        for start, end, hole in spans:
-            modes = self.modes
-            if hole is None:
-                read = self._lexemes(start, end).read
-            else:
-                read = *self._lexemes(start, hole[0]).read, *self._lexemes(hole[1], end).read
-            if read or hole is not None:
-                yield _Line(start, self._column_at(start), read, end, modes, hole is not None)
-
-    def _is_marker(self, start: int) -> bool:
-        after = start + len(_MARKERS[0])
-        return self.data.startswith(_MARKERS, start) and self.data[after : after + 1] in _AFTER_MARKER
-
-    def _read_again(self, number: int, kinds: Iterable[str]) -> None:
-        """Read line *number* and those after it in the modes after *kinds*, with which text before it ends.
-
-        So far the lines were read as inside of that.
-        """
-        modes = self.lines[number].modes if number < len(self.lines) else None
-        for kind in kinds:
-            modes = None if modes is None else modes.after(kind)
-        if modes is None or self.elements is None:
-            return
-        starts = range(len(self.tables.lexical.line_starts))
-        modes = next(filter(None, map(modes.at_line_start, starts)), modes)
-        self.modes, begin = modes, self.lines[number].start
-        lines = list(self._read(span for span in self.spans if span.start >= begin))
-        if lines and lines[0].start == begin:  # else the line has no code in these modes
-            self.lines[number:] = lines
-
     def _read_closing_tag(self, number: int) -> None:
         """Read line *number* as a closing tag if it looks like one, and deeper lines left something open."""
         line = self.lines[number]
@@ -224,11 +128,8 @@ class Nesting:
         kinds = [kind for opened in deeper for kind in self._kinds_closing(opened)]
         code = line.start + len(indentation_at(self.data, line.start))
         if kinds and self.data.startswith(self.elements.closing(b"<")[:-1], code):
-            self._read_again(number, kinds)
+            self.around.read_again(number, kinds)
             self.reread = number
-
-    def _column_at(self, start: int) -> Column:
-        return column_of(indentation_at(self.data, start))
 
     def _take(self, number: int) -> None:
         line = self.lines[number]
@@ -237,7 +138,7 @@ class Nesting:
             return
         self._read_closing_tag(number)
         line = self.lines[number]
-        names = [self.kinds[lexeme.kind] for lexeme in self._without_line_end(line).read]
+        names = [self.kinds[lexeme.kind] for lexeme in line.without_line_end(self.data).read]
         self._forget_inline(number)
         self._end_condition(number)
         if names[0] in self.closing:
@@ -289,7 +190,7 @@ class Nesting:
                 self.changed.append((start, start, word + b" "))
                 return
 
-    def _tag_ended(self, line: _Line, index: int) -> _Tag | None:
+    def _tag_ended(self, line: PhysicalLine, index: int) -> _Tag | None:
         """The tag that the lexeme number *index* of *line* ends; None if it ends none. It may start one."""
         elements, lexeme = self.elements, line.read[index]
         if elements is None:
@@ -306,7 +207,7 @@ class Nesting:
         self._close_siblings(number)
         while self.opened and self._ends_before(number):
             self.forgotten = self.opened.pop()
-            self._read_again(number + 1, self._kinds_closing(self.forgotten))
+            self.around.read_again(number + 1, self._kinds_closing(self.forgotten))
         is_inside = bool(self.opened) and self.opened[-1].column == column
         if self._is_followed_deeper(number) and not is_inside:
             self.opened.append(_Opened(None, column, number, is_last=True))
@@ -462,7 +363,7 @@ class Nesting:
             self.n_charted += 1
         return self.chart
 
-    def _after(self, chart: EarleySet | None, line: _Line) -> EarleySet | None:
+    def _after(self, chart: EarleySet | None, line: PhysicalLine) -> EarleySet | None:
         kinds = [lexeme.kind for lexeme in line.read]
         return chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
 
@@ -487,7 +388,7 @@ class Nesting:
         """Close the innermost before line *number*."""
         top = self.opened.pop()
         if number != self.reread:
-            self._read_again(number, self._kinds_closing(top))
+            self.around.read_again(number, self._kinds_closing(top))
         end = self._end_of(top)
         if end is not None:
             self._add(number - 1, end)
@@ -553,8 +454,8 @@ class Nesting:
                 return before
         return None
 
-    def _is_label(self, line: _Line) -> bool:
-        return self.kinds[self._without_line_end(line).read[-1].kind] == _LABEL_END
+    def _is_label(self, line: PhysicalLine) -> bool:
+        return self.kinds[line.without_line_end(self.data).read[-1].kind] == _LABEL_END
 
     def _may_open(self, label: int) -> bool:
         """True if the line of a *label* may open a block. The end of a forgotten one may be in its column."""
@@ -564,7 +465,7 @@ class Nesting:
     def _fitting_opener(self, number: int, cut_off: Sequence[str], closer: str) -> str | None:
         """An opener that can follow line *number* and *cut_off*, and that *closer* can close."""
         self.chart, self.n_charted = self.first_chart, 0
-        chart = self._after(self._chart_before(number), self._without_line_end(self.lines[number]))
+        chart = self._after(self._chart_before(number), self.lines[number].without_line_end(self.data))
         openers = [opener for opener, closers in self.closers.items() if closer in closers]
         written = (opener for opener in openers if self._word(opener) is not None)
         fitting = (opener for opener in written if self._read_on(chart, [*cut_off, opener]) is not None)
@@ -581,19 +482,3 @@ class Nesting:
             if name in self.closers:
                 opened.append(name)
         return opened
-
-
-def _lines_up(data: bytes, position: int, count: int) -> int:
-    """The start of the line that is *count* lines above the line start *position*."""
-    for _ in range(count):
-        if position <= 0:
-            break
-        position = data.rfind(b"\n", 0, position - 1) + 1
-    return position
-
-
-def _lines_down(data: bytes, position: int, count: int) -> int:
-    """The start of the line that is *count* lines below the line start *position*."""
-    for _ in range(count):
-        position = physical_end(data, position)
-    return position

@@ -1,0 +1,150 @@
+"""The physical lines around a cursor, which nesting by columns reads (`nesting.py`).
+
+Where lines may start in elements or templates, each is read in the modes that the lines above leave. If
+something is then assumed to end before a line, it and those after it are read again, outside of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from fimlsp.lexing.line import physical_end
+from fimlsp.lexing.nesting import Column, ModeStack
+from fimlsp.quotient.contexts.document import ContextDocument
+from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, column_of, indentation_at, lexemes
+from fimlsp.quotient.recovery.repaired_text import Edit
+
+_MOST_LINES = 200
+"""The number of lines read above the cursor, and below."""
+_LINE_ENDS = b"\r\n"
+_MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
+"""The starts of the lines that mark a conflict in a merge."""
+_AFTER_MARKER = b" ", b"\r", b"\n", b""
+
+
+class _Span(NamedTuple):
+    """The start and the end of a line, and the text in it that the cursor spans, if it is the cursor's."""
+
+    start: int
+    end: int
+    hole: tuple[int, int] | None = None
+
+
+class PhysicalLine(NamedTuple):
+    """A physical line with code, or several that a lexeme joins.
+
+    It is read in `modes`, which are None if all lines start in the same. That of the cursor is `opaque`.
+    """
+
+    start: int
+    column: Column
+    read: tuple[Lexeme, ...]
+    end: int
+    modes: ModeStack | None
+    opaque: bool = False
+
+    def without_line_end(self, data: bytes) -> PhysicalLine:
+        """This line without the lexeme of its end, which some languages have."""
+        is_ended = len(self.read) > 1 and data[self.read[-1].start] in _LINE_ENDS
+        return self._replace(read=self.read[:-1]) if is_ended else self
+
+
+class LinesAround:
+    """The `lines` with code around a cursor, which spans from *cursor* to *cursor_end*.
+
+    The first starts at `begin`. Lines that mark conflicts are left out by the edits `without_markers`.
+    """
+
+    def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
+        self._document = document
+        self._lexical = document.tables.lexical
+        self._data = data = document.data
+        line_start = data.rfind(b"\n", 0, cursor) + 1
+        line_end = physical_end(data, cursor_end)
+        self.begin, above = document.left_at(_lines_up(data, line_start, _MOST_LINES))
+        self._modes: ModeStack | None = above.modes if self._lexical.line_starts else None
+        self.without_markers: list[Edit] = []
+        self._all_spans = list(self._spans(self.begin, line_start))
+        self._all_spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
+        self._all_spans += self._spans(line_end, _lines_down(data, line_end, _MOST_LINES))
+        self.lines = list(self._read(self._all_spans))
+
+    def _spans(self, start: int, stop: int) -> Iterator[_Span]:
+        """The lines from *start* to *stop*; those that a string joins are one."""
+        while start < stop:
+            if self._is_marker(start):
+                end = physical_end(self._data, start)
+                self.without_markers.append(
+                    (start, start + len(self._data[start:end].rstrip(_LINE_ENDS)), b"")
+                )
+            else:
+                line = self._document.line_at(start)
+                last = start if line.broken else start + line.size - 1
+                end = min(physical_end(self._data, max(start, last)), stop)
+                yield _Span(start, end)
+            start = end
+
+    def _is_marker(self, start: int) -> bool:
+        after = start + len(_MARKERS[0])
+        return self._data.startswith(_MARKERS, start) and self._data[after : after + 1] in _AFTER_MARKER
+
+    def _read(self, spans: Iterable[_Span]) -> Iterator[PhysicalLine]:
+        """The lines of *spans* that have code, and that of the cursor without its middle."""
+        for start, end, hole in spans:
+            modes = self._modes
+            if hole is None:
+                read = self._lexemes(start, end).read
+            else:
+                read = *self._lexemes(start, hole[0]).read, *self._lexemes(hole[1], end).read
+            if read or hole is not None:
+                yield PhysicalLine(
+                    start, column_of(indentation_at(self._data, start)), read, end, modes, hole is not None
+                )
+
+    def _lexemes(self, start: int, end: int) -> Lexemes:
+        """The lexemes from *start* to *end*; with several line starts they are read in the modes before.
+
+        A string that the line cuts off ends before a mark, so that the brackets after it count.
+        """
+        reading = lexemes(self._lexical, self._data, start, end, modes=self._modes)
+        if any(lexeme.missing for lexeme in reading.read) and (self._modes is None or self._modes.in_code):
+            return lexemes(
+                self._lexical, self._data, start, end, ended_early=self._document.tables.may_follow
+            )
+        if self._modes is not None and reading.modes is not None:
+            self._modes = reading.modes
+        return reading
+
+    def read_again(self, number: int, kinds: Iterable[str]) -> None:
+        """Read line *number* and those after it in the modes after *kinds*, with which text before it ends.
+
+        So far the lines were read as inside of that.
+        """
+        modes = self.lines[number].modes if number < len(self.lines) else None
+        for kind in kinds:
+            modes = None if modes is None else modes.after(kind)
+        if modes is None or self._document.tables.language.elements is None:
+            return
+        starts = range(len(self._lexical.line_starts))
+        modes = next(filter(None, map(modes.at_line_start, starts)), modes)
+        self._modes, begin = modes, self.lines[number].start
+        lines = list(self._read(span for span in self._all_spans if span.start >= begin))
+        if lines and lines[0].start == begin:  # else the line has no code in these modes
+            self.lines[number:] = lines
+
+
+def _lines_up(data: bytes, position: int, count: int) -> int:
+    """The start of the line that is *count* lines above the line start *position*."""
+    for _ in range(count):
+        if position <= 0:
+            break
+        position = data.rfind(b"\n", 0, position - 1) + 1
+    return position
+
+
+def _lines_down(data: bytes, position: int, count: int) -> int:
+    """The start of the line that is *count* lines below the line start *position*."""
+    for _ in range(count):
+        position = physical_end(data, position)
+    return position
