@@ -15,11 +15,13 @@ from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.recovery.lexemes import indentation_at
+from fimlsp.quotient.recovery.line_brackets import mended_line
 from fimlsp.quotient.recovery.lines_around import LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
 
 _MOST_CONDITION = 4
 _MOST_PLACES = 12
+_LINE_ENDS = b"\r", b"\n"
 _LABEL_END = ":"
 _NO_BLOCKS = frozenset("([")
 """Openers that start no block after a condition."""
@@ -74,9 +76,10 @@ class Nesting:
         self.changed: list[Edit] = [*self.around.without_markers]
         self.forgotten: _Opened | None = None  # the last opener that was forgotten
         context = document.left_at(self.around.begin)[1]
-        self.first_chart: EarleySet | None = None if context.broken else context.group
-        self.chart = self.first_chart
-        self.n_charted = 0
+        is_whole = not (context.broken or context.modes.depth or self.tables.language.blocks)
+        self.is_outside = not self.around.begin or is_whole  # nothing is open before the first line
+        self.n_readable = self._count_readable()
+        self.charts = [self._context_before(self.n_readable)]  # before that line, and those after it
         self.opened: list[_Opened] = []
         self.added: dict[int, list[_Word]] = {}
 
@@ -92,8 +95,26 @@ class Nesting:
                 self._close(len(self.lines))
         return *self.changed, *(self._edit(number, words) for number, words in self.added.items())
 
+    def _count_readable(self) -> int:
+        """The number of the first line that cannot be read, or of the cursor's."""
+        opaque = next(number for number, line in enumerate(self.lines) if line.opaque)
+        broken = self.document.broken_above(self.lines[opaque].start)
+        before = (
+            number for number in range(opaque) if broken is not None and self.lines[number].end > broken
+        )
+        return next(before, opaque)
+
+    def _context_before(self, number: int) -> EarleySet | None:
+        """The Earley set before line *number*, which can be read, as can those before it."""
+        start, context = self.document.left_at(self.lines[number].start)
+        return None if context.broken or start < self.lines[number].start else context.group
+
     def _edit(self, number: int, words: list[_Word]) -> Edit:
+        """The edit that adds *words* after line *number*; on a line of their own after the cursor's."""
         line = self.lines[number]
+        if line.opaque:
+            before = b"" if self.data[: line.end].endswith(_LINE_ENDS) else b"\n"
+            return line.end, line.end, before + b" ".join(word.text for word in words) + b"\n"
         end = line.without_line_end(self.data).read[-1].end
         if self.elements is not None and words[0].kinds == self.elements.closes:
             # text of an element is no lexeme
@@ -137,6 +158,7 @@ class Nesting:
             self._take_opaque(number)
             return
         self._read_closing_tag(number)
+        self._mend(number)
         line = self.lines[number]
         names = [self.kinds[lexeme.kind] for lexeme in line.without_line_end(self.data).read]
         self._forget_inline(number)
@@ -170,6 +192,18 @@ class Nesting:
                 self._close_in_header(self.opened.pop(), number)
             self.opened = [opened for opened in self.opened if opened.line != closed]
 
+    def _mend(self, number: int) -> None:
+        """Add or leave out the bracket of line *number* by which it can be read, if it cannot be as it is."""
+        line, chart = self.lines[number], self._chart_before(number)
+        if chart is None or self._after(chart, line) is not None:
+            return
+        opened = [opened.kind or "" for opened in self.opened]
+        mended = mended_line(self.tables, chart, line.read, opened)
+        if mended is not None:
+            self.changed.append(mended.edit)
+            self.lines[number] = line._replace(read=mended.read)
+            self._chart_again(number)
+
     def _close_in_header(self, opened: _Opened, last: int) -> None:
         """Close *opened*, a bracket of a header, before the opener of the block that line *last* ends.
 
@@ -181,7 +215,6 @@ class Nesting:
             return
         if any(line.opaque or self.kinds[line.read[0].kind] in kinds for line in following):
             return
-        self.chart, self.n_charted = self.first_chart, 0
         chart, read = self._chart_before(opened.line), self.lines[opened.line].read
         names = [self.kinds[lexeme.kind] for lexeme in read]
         for place in range(len(read) - 1, max(len(read) - _MOST_PLACES, 0), -1):
@@ -245,9 +278,11 @@ class Nesting:
     def _is_surplus(self, number: int, name: str) -> bool:
         """True if *name* in the inside of line *number* closes nothing, or a block that goes on after it."""
         column, top = self.lines[number].column, self.opened[-1] if self.opened else None
-        if top is None or top.kind is None or not top.is_last or not column.deeper_than(top.column):
-            return False
         if self.elements is not None and name in self.elements.closes:
+            return False
+        if top is None:
+            return self.is_outside and not self._may_open_since(-1, number)
+        if top.kind is None or not top.is_last or not column.deeper_than(top.column):
             return False
         is_forgotten = self.forgotten is not None and top.line < self.forgotten.line
         if is_forgotten or self._may_open_since(top.line, number):
@@ -278,8 +313,19 @@ class Nesting:
         while self.opened and self._is_inline(self.opened[-1], number):
             if self._is_in_element(self.opened[-1]):
                 self._close(number)
+            elif count := self._count_inline(number):
+                for _ in range(count):
+                    self._close(number)
             else:
                 self.forgotten = self.opened.pop()
+
+    def _count_inline(self, number: int) -> int:
+        """The number of openers that must be closed before line *number* can follow; 0 if that is unknown."""
+        chart = self._chart_before(number)
+        is_known = chart is not None and not self.lines[number].opaque
+        return (
+            self._count_to_close(number) if is_known and self._after(chart, self.lines[number]) is None else 0
+        )
 
     def _is_inline(self, opened: _Opened, number: int) -> bool:
         if opened.line != number - 1 or opened.kind is None or opened.is_last:
@@ -346,7 +392,7 @@ class Nesting:
             return 1
         closers: list[str] = []
         for count, opened in enumerate(reversed(self.opened), 1):
-            if opened.kind is None or opened.column != line.column:
+            if opened.kind is None or line.column.deeper_than(opened.column):
                 break
             closers += self._kinds_closing(opened)
             if self._after(self._scanned(chart, closers), line) is not None:
@@ -355,13 +401,18 @@ class Nesting:
 
     def _chart_before(self, number: int) -> EarleySet | None:
         """The Earley set before line *number*, after all additions; None if it is unknown."""
-        while self.n_charted < number and self.chart is not None:
-            line, words = self.lines[self.n_charted], self.added.get(self.n_charted, [])
-            added = [kind for word in words for kind in word.kinds]
-            if not line.opaque:  # a line that does not fit is passed over
-                self.chart = self._scanned(self._after(self.chart, line), added) or self.chart
-            self.n_charted += 1
-        return self.chart
+        if number < self.n_readable:
+            return self._context_before(number)
+        while self.n_readable + len(self.charts) <= number:
+            self.charts.append(self._chart_after(self.n_readable + len(self.charts) - 1))
+        return self.charts[number - self.n_readable]
+
+    def _chart_after(self, number: int) -> EarleySet | None:
+        """The set after line *number* and the words added after it; a line that does not fit is passed over."""
+        line, chart = self.lines[number], self.charts[number - self.n_readable]
+        added = [kind for word in self.added.get(number, []) for kind in word.kinds]
+        after = chart if line.opaque else self._after(chart, line)
+        return self._scanned(after, added) or chart
 
     def _after(self, chart: EarleySet | None, line: PhysicalLine) -> EarleySet | None:
         kinds = [lexeme.kind for lexeme in line.read]
@@ -389,16 +440,19 @@ class Nesting:
         top = self.opened.pop()
         if number != self.reread:
             self.around.read_again(number, self._kinds_closing(top))
-        end = self._end_of(top)
-        if end is not None:
+        end, before = self._end_of(top), self.lines[number - 1]
+        if end is not None and not (before.opaque and not before.column.deeper_than(top.column)):
             self._add(number - 1, end)
 
     def _add(self, number: int, word: _Word) -> None:
-        if self.lines[number].opaque:
-            return
         self.added.setdefault(number, []).append(word)
-        if number < self.n_charted:
-            self.chart, self.n_charted = self.first_chart, 0
+        self._chart_again(number)
+
+    def _chart_again(self, number: int) -> None:
+        """Forget the charts after line *number*, which was changed."""
+        if number < self.n_readable:
+            self.n_readable, self.charts = number, [self._context_before(number)]
+        del self.charts[number - self.n_readable + 1 :]
 
     def _open_for(self, number: int, closer: str) -> None:
         """Add an opener for the *closer* at the start of line *number*, after the line in its column.
@@ -448,7 +502,7 @@ class Nesting:
         column = self.lines[number].column
         for before in reversed(range(number)):
             line = self.lines[before]
-            if column.deeper_than(line.column) or line.opaque:
+            if column.deeper_than(line.column) or (line.opaque and not line.column.deeper_than(column)):
                 return None
             if line.column == column and (not self._is_label(line) or self._may_open(before)):
                 return before
@@ -464,14 +518,11 @@ class Nesting:
 
     def _fitting_opener(self, number: int, cut_off: Sequence[str], closer: str) -> str | None:
         """An opener that can follow line *number* and *cut_off*, and that *closer* can close."""
-        self.chart, self.n_charted = self.first_chart, 0
         chart = self._after(self._chart_before(number), self.lines[number].without_line_end(self.data))
         openers = [opener for opener, closers in self.closers.items() if closer in closers]
         written = (opener for opener in openers if self._word(opener) is not None)
         fitting = (opener for opener in written if self._read_on(chart, [*cut_off, opener]) is not None)
-        opener = next(fitting, None)
-        self.chart, self.n_charted = self.first_chart, 0
-        return opener
+        return next(fitting, None)
 
     def _left_open(self, number: int) -> list[str]:
         """The openers in line *number* that nothing in it closes."""
