@@ -29,8 +29,8 @@ def mended_line(
 ) -> MendedLine | None:
     """The line of the lexemes *read* with one bracket more or less, so that it can be read after *chart*.
 
-    The brackets and blocks *opened* are open before it; an empty one may be of any kind. None if there is no such line. O(`_MOST_PLACES`
-    readings of the line).
+    The brackets and blocks *opened* are open before it; an empty one may be of any kind. None if there is no
+    such line. O(`_MOST_PLACES` readings of the line).
     """
     for mended in _candidates(tables, read, opened):
         kinds = [lexeme.kind for lexeme in mended.read]
@@ -47,9 +47,11 @@ def _candidates(
     opened = [(name, -1) for name in before]
     for index, name in enumerate(kinds[lexeme.kind] for lexeme in read):
         if name in tables.language.closing:
-            if opened and (not opened[-1][0] or name in closers[opened[-1][0]]):
-                opened.pop()
-            elif index:
+            top, place = opened.pop() if opened else ("", -1)
+            is_unknown = not top and bool(opened or before)
+            if place >= 0 and name not in closers[top]:
+                yield from _added(tables, read, closers[top][0], range(index, place, -1))
+            if index and not is_unknown and name not in closers.get(top, ()):
                 yield from _without_partner(tables, read, index)
                 return
         if name in closers:

@@ -6,6 +6,7 @@ something is then assumed to end before a line, it and those after it are read a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ _LINE_ENDS = b"\r\n"
 _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
+_CODE = re.compile(rb"(?:[ \t]*\r?\n)*([ \t]*)(?=(\S))")
+_CLOSERS = b"}", b")", b"]", b"/>", b">", b"</"
 
 
 class _Span(NamedTuple):
@@ -92,15 +95,31 @@ class LinesAround:
     def _read(self, spans: Iterable[_Span]) -> Iterator[PhysicalLine]:
         """The lines of *spans* that have code, and that of the cursor without its middle."""
         for start, end, hole in spans:
-            modes = self._modes
+            modes, code_end = self._modes, start
             if hole is None:
                 read = self._lexemes(start, end).read
             else:
                 read = *self._lexemes(start, hole[0]).read, *self._lexemes(hole[1], end).read
+                code_end = hole[0]
             if read or hole is not None:
-                yield PhysicalLine(
-                    start, column_of(indentation_at(self._data, start)), read, end, modes, hole is not None
-                )
+                column = column_of(indentation_at(self._data[:code_end] if hole else self._data, start))
+                yield PhysicalLine(start, column, read, end, modes, hole is not None)
+                if hole is not None and modes is not None and self._is_left_below(column, end, modes):
+                    self._modes = modes
+
+    def _is_left_below(self, column: Column, end: int, before: ModeStack) -> bool:
+        """True if the cursor's line, up to *end*, leaves something open that the next line is outside of.
+
+        The line has *column*, and starts in the modes *before*.
+        """
+        if self._modes is None or len(self._modes.opened) <= len(before.opened):
+            return False
+        code = _CODE.match(self._data, end)
+        if code is None:
+            return False
+        below = column_of(indentation_at(self._data, code.start(1)))
+        closes = self._data.startswith(_CLOSERS, code.start(2))
+        return below == column and not closes
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
         """The lexemes from *start* to *end*; with several line starts they are read in the modes before.

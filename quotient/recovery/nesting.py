@@ -23,6 +23,7 @@ _MOST_CONDITION = 4
 _MOST_PLACES = 12
 _LINE_ENDS = b"\r", b"\n"
 _LABEL_END = ":"
+_ENDS = frozenset(";,")
 _NO_BLOCKS = frozenset("([")
 """Openers that start no block after a condition."""
 
@@ -75,9 +76,9 @@ class Nesting:
         self.lines = self.around.lines
         self.changed: list[Edit] = [*self.around.without_markers]
         self.forgotten: _Opened | None = None  # the last opener that was forgotten
-        context = document.left_at(self.around.begin)[1]
-        is_whole = not (context.broken or context.modes.depth or self.tables.language.blocks)
-        self.is_outside = not self.around.begin or is_whole  # nothing is open before the first line
+        self.is_outside = (
+            not self.around.begin
+        )  # nothing is open before the first line, or the last at the margin
         self.n_readable = self._count_readable()
         self.charts = [self._context_before(self.n_readable)]  # before that line, and those after it
         self.opened: list[_Opened] = []
@@ -172,6 +173,7 @@ class Nesting:
                 return
             self._close_deeper(number)
             self._close_alike(number)
+            self.is_outside = self.is_outside or not (self.opened or line.column.deeper_than(Column()))
         closed: int | None = None
         column = line.column
         for index, name in enumerate(names, 1):
@@ -197,7 +199,7 @@ class Nesting:
         line, chart = self.lines[number], self._chart_before(number)
         if chart is None or self._after(chart, line) is not None:
             return
-        opened = [opened.kind or "" for opened in self.opened]
+        opened = [*([] if self.is_outside else [""]), *(opened.kind or "" for opened in self.opened)]
         mended = mended_line(self.tables, chart, line.read, opened)
         if mended is not None:
             self.changed.append(mended.edit)
@@ -281,7 +283,7 @@ class Nesting:
         if self.elements is not None and name in self.elements.closes:
             return False
         if top is None:
-            return self.is_outside and not self._may_open_since(-1, number)
+            return self._is_double(number, name)
         if top.kind is None or not top.is_last or not column.deeper_than(top.column):
             return False
         is_forgotten = self.forgotten is not None and top.line < self.forgotten.line
@@ -296,6 +298,12 @@ class Nesting:
             return following is not None
         is_aligned = following.column == top.column and not following.opaque
         return is_aligned and self._closes(self.kinds[following.read[0].kind], top)
+
+    def _is_double(self, number: int, name: str) -> bool:
+        """True if *name* follows itself in line *number* of closers, outside of all brackets."""
+        names = [self.kinds[lexeme.kind] for lexeme in self.lines[number].read]
+        is_known = self.is_outside and not self._may_open_since(-1, number)
+        return is_known and names[:2] == [name, name] and not {*names[2:]} - self.closing - _ENDS
 
     def _may_open_since(self, first: int, last: int) -> bool:
         """True if the cursor's line is between these lines, and may open something by the line after it."""
@@ -408,7 +416,7 @@ class Nesting:
         return self.charts[number - self.n_readable]
 
     def _chart_after(self, number: int) -> EarleySet | None:
-        """The set after line *number* and the words added after it; a line that does not fit is passed over."""
+        """The set after line *number* and the words added there; a line that does not fit is passed over."""
         line, chart = self.lines[number], self.charts[number - self.n_readable]
         added = [kind for word in self.added.get(number, []) for kind in word.kinds]
         after = chart if line.opaque else self._after(chart, line)
