@@ -80,6 +80,9 @@ _TAGS = Elements(
     empty="TAG_CLOSED",
     closes=("CLOSE_START", "CLOSE_END"),
     closing=lambda start: b"</" + start[1:] + b">",
+    end_texts=(b">", b"/>"),
+    equal="TAG_EQUAL",
+    text="ATTRIBUTE",
 )
 _TERMINALS: Mapping[str, str] = {COMMENT_END: LINE_END, "RESTRICTED_COMMENT": "RESTRICTED_END"}
 _PARTS = frozenset(ELEMENT_KINDS) - {"TAG_START", "FRAGMENT"}

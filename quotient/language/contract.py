@@ -211,7 +211,8 @@ class Elements:
 
     A tag starts with one of the terminals `starts`. One with content ends with `opens`, another one with
     `empty`. `closes` are the terminals of a closing tag. `closing` gives its text by that of the first
-    terminal of the opening one.
+    terminal of the opening one. `end_texts` are the texts of `opens` and `empty`. The terminal `text` is that
+    of a text as the value of an attribute, after `equal`.
     """
 
     starts: frozenset[str]
@@ -219,6 +220,9 @@ class Elements:
     empty: str
     closes: tuple[str, ...]
     closing: Callable[[bytes], bytes]
+    end_texts: tuple[bytes, bytes]
+    equal: str
+    text: str
 
 
 class Language(ABC):

@@ -7,7 +7,7 @@ something is then assumed to end before a line, it and those after it are read a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.line import physical_end
@@ -23,6 +23,8 @@ _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
 _CODE = re.compile(rb"(?:[ \t]*\r?\n)*([ \t]*)(?=(\S))")
+_UP_TO_END = re.compile(rb"\s*/?>?\Z")
+_BEFORE_TEXT = b"=", b"(", b"[", b"{", b",", b":"
 _CLOSERS = b"}", b")", b"]", b"/>", b">", b"</"
 
 
@@ -53,10 +55,18 @@ class PhysicalLine(NamedTuple):
         return self._replace(read=self.read[:-1]) if is_ended else self
 
 
+class LineBelow(NamedTuple):
+    """The column and the text of the next line that is not blank, however it may be read."""
+
+    column: Column
+    text: bytes
+
+
 class LinesAround:
     """The `lines` with code around a cursor, which spans from *cursor* to *cursor_end*.
 
-    The first starts at `begin`. Lines that mark conflicts are left out by the edits `without_markers`.
+    The first starts at `begin`. Lines that mark conflicts are left out by `edits`. These also end texts of
+    attributes that go on up to the start of the next one.
     """
 
     def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
@@ -67,7 +77,8 @@ class LinesAround:
         line_end = physical_end(data, cursor_end)
         self.begin, above = document.left_at(_lines_up(data, line_start, _MOST_LINES))
         self._modes: ModeStack | None = above.modes if self._lexical.line_starts else None
-        self.without_markers: list[Edit] = []
+        self.edits: dict[int, Edit] = {}
+        self._elements = document.tables.language.elements
         self._all_spans = list(self._spans(self.begin, line_start))
         self._all_spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
         self._all_spans += self._spans(line_end, _lines_down(data, line_end, _MOST_LINES))
@@ -78,9 +89,7 @@ class LinesAround:
         while start < stop:
             if self._is_marker(start):
                 end = physical_end(self._data, start)
-                self.without_markers.append(
-                    (start, start + len(self._data[start:end].rstrip(_LINE_ENDS)), b"")
-                )
+                self.edits[start] = start, start + len(self._data[start:end].rstrip(_LINE_ENDS)), b""
             else:
                 line = self._document.line_at(start)
                 last = start if line.broken else start + line.size - 1
@@ -98,6 +107,10 @@ class LinesAround:
             modes, code_end = self._modes, start
             if hole is None:
                 read = self._lexemes(start, end).read
+                if (text := self._unended_text(read)) is not None:
+                    yield self._with_text_ended(start, text, modes)
+                    yield from self._read(list(self._spans(physical_end(self._data, start), end)))
+                    continue
             else:
                 read = *self._lexemes(start, hole[0]).read, *self._lexemes(hole[1], end).read
                 code_end = hole[0]
@@ -107,12 +120,48 @@ class LinesAround:
                 if hole is not None and modes is not None and self._is_left_below(column, end, modes):
                     self._modes = modes
 
+    def _unended_text(self, read: Sequence[Lexeme]) -> Lexeme | None:
+        """The first of *read* that is the text of an attribute, and has no end before the next one starts."""
+        for lexeme in read:
+            text = self._data[lexeme.start : lexeme.end]
+            is_odd = b"\n" in text and (text[-2:-1] in _BEFORE_TEXT or b"<" in text)
+            if self._is_text(lexeme) and (lexeme.missing or is_odd):
+                return lexeme
+        return None
+
+    def _is_text(self, lexeme: Lexeme) -> bool:
+        """True if *lexeme* is the text of an attribute."""
+        return self._elements is not None and self._lexical.kinds[lexeme.kind] == self._elements.text
+
+    def _with_text_ended(self, start: int, text: Lexeme, modes: ModeStack | None) -> PhysicalLine:
+        """The physical line at *start*, in which the lexeme *text* ends before the end of its tag."""
+        data, lexical = self._data, self._lexical
+        line_end = physical_end(data, text.start)
+        before = lexemes(lexical, data, start, text.start, modes=modes)
+        shown = data[text.start : line_end].rstrip()
+        end = text.start + len(_UP_TO_END.sub(b"", shown))
+        self.edits[end] = end, end, data[text.start : text.start + 1]
+        after = None if before.modes is None else before.modes.after(lexical.kinds[text.kind])
+        rest = lexemes(lexical, data, end, line_end, modes=after)
+        self._modes = rest.modes
+        read = *before.read, Lexeme(text.kind, text.start, end), *rest.read
+        return PhysicalLine(start, column_of(indentation_at(data, start)), read, line_end, modes)
+
+    def below(self, number: int) -> LineBelow | None:
+        """The next line after line *number* that is not blank, and marks no conflict."""
+        end = self.lines[number].end
+        while (code := _CODE.match(self._data, end)) is not None:
+            end = physical_end(self._data, code.start(2))
+            if not self._is_marker(code.start(2)):
+                return LineBelow(column_of(code.group(1)), self._data[code.start(2) : end])
+        return None
+
     def _is_left_below(self, column: Column, end: int, before: ModeStack) -> bool:
         """True if the cursor's line, up to *end*, leaves something open that the next line is outside of.
 
         The line has *column*, and starts in the modes *before*.
         """
-        if self._modes is None or len(self._modes.opened) <= len(before.opened):
+        if self._modes is None or self._modes.starts_line == before.starts_line:
             return False
         code = _CODE.match(self._data, end)
         if code is None:
@@ -127,7 +176,8 @@ class LinesAround:
         A string that the line cuts off ends before a mark, so that the brackets after it count.
         """
         reading = lexemes(self._lexical, self._data, start, end, modes=self._modes)
-        if any(lexeme.missing for lexeme in reading.read) and (self._modes is None or self._modes.in_code):
+        cut_off = [lexeme for lexeme in reading.read if lexeme.missing and not self._is_text(lexeme)]
+        if cut_off and (self._modes is None or self._modes.in_code):
             return lexemes(
                 self._lexical, self._data, start, end, ended_early=self._document.tables.may_follow
             )
@@ -140,16 +190,17 @@ class LinesAround:
 
         So far the lines were read as inside of that.
         """
-        modes = self.lines[number].modes if number < len(self.lines) else None
+        known = number < len(self.lines)
+        modes = self.lines[number].modes if known else self._modes
         for kind in kinds:
             modes = None if modes is None else modes.after(kind)
-        if modes is None or self._document.tables.language.elements is None:
+        if modes is None or self._elements is None or not number:
             return
         starts = range(len(self._lexical.line_starts))
         modes = next(filter(None, map(modes.at_line_start, starts)), modes)
-        self._modes, begin = modes, self.lines[number].start
+        self._modes, begin = modes, self.lines[number - 1].end
         lines = list(self._read(span for span in self._all_spans if span.start >= begin))
-        if lines and lines[0].start == begin:  # else the line has no code in these modes
+        if lines and not (known and lines[0].start > self.lines[number].start):  # else it has no code then
             self.lines[number:] = lines
 
 

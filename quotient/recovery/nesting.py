@@ -7,6 +7,7 @@ columns show where a bracket or a word such as `end` is missing, long before the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
@@ -14,11 +15,14 @@ from typing import NamedTuple
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
+from fimlsp.quotient.language.contract import Elements
 from fimlsp.quotient.recovery.lexemes import indentation_at
 from fimlsp.quotient.recovery.line_brackets import mended_line
-from fimlsp.quotient.recovery.lines_around import LinesAround, PhysicalLine
+from fimlsp.quotient.recovery.lines_around import LineBelow, LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
+from fimlsp.quotient.recovery.tags import OpenTags, Tag, is_left
 
+_TAG = re.compile(rb"</?\w")
 _MOST_CONDITION = 4
 _MOST_PLACES = 12
 _LINE_ENDS = b"\r", b"\n"
@@ -48,13 +52,6 @@ class _Word(NamedTuple):
     text: bytes
 
 
-class _Tag(NamedTuple):
-    """A tag that has not ended: the text of its first lexeme, and the column of that line."""
-
-    text: bytes
-    column: Column
-
-
 class Nesting:
     """The lines around a cursor, which spans from *cursor* to *cursor_end*, read one by one.
 
@@ -70,11 +67,11 @@ class Nesting:
         self.closers = self.tables.language.closers
         self.closing = self.tables.language.closing
         self.elements = self.tables.language.elements
-        self.tags: list[_Tag] = []
+        self.tags = None if self.elements is None else OpenTags(self.elements)
         self.reread = -1  # the last line that was read again as a closing tag
         self.around = LinesAround(document, cursor, cursor_end)
         self.lines = self.around.lines
-        self.changed: list[Edit] = [*self.around.without_markers]
+        self.changed: list[Edit] = []
         self.forgotten: _Opened | None = None  # the last opener that was forgotten
         self.is_outside = (
             not self.around.begin
@@ -89,12 +86,17 @@ class Nesting:
         number = 0
         while number < len(self.lines):  # lines that are read again may be more
             self._take(number)
+            self._end_tags(number)
             number += 1
         ends = [lexeme.end for line in self.lines for lexeme in line.read[-1:]]
         if ends and not self.data[ends[-1] :].strip():
             while self.opened:
                 self._close(len(self.lines))
-        return *self.changed, *(self._edit(number, words) for number, words in self.added.items())
+        return (
+            *self.around.edits.values(),
+            *self.changed,
+            *(self._edit(number, words) for number, words in self.added.items()),
+        )
 
     def _count_readable(self) -> int:
         """The number of the first line that cannot be read, or of the cursor's."""
@@ -190,14 +192,15 @@ class Nesting:
                 outer = column if tag is None else min(column, tag.column)
                 self.opened.append(_Opened(name, outer, number, is_last, b"" if tag is None else tag.text))
         if not self._is_followed_deeper(number):
-            while closed is not None and self.opened and self.opened[-1].line == closed:
+            while self.opened and self._is_of_header(self.opened[-1], closed):
                 self._close_in_header(self.opened.pop(), number)
-            self.opened = [opened for opened in self.opened if opened.line != closed]
+            self.opened = [opened for opened in self.opened if not self._is_of_header(opened, closed)]
 
     def _mend(self, number: int) -> None:
         """Add or leave out the bracket of line *number* by which it can be read, if it cannot be as it is."""
         line, chart = self.lines[number], self._chart_before(number)
-        if chart is None or self._after(chart, line) is not None:
+        is_cut_off = any(lexeme.missing for lexeme in line.read)
+        if chart is None or is_cut_off or self._after(chart, line) is not None:
             return
         opened = [*([] if self.is_outside else [""]), *(opened.kind or "" for opened in self.opened)]
         mended = mended_line(self.tables, chart, line.read, opened)
@@ -205,6 +208,10 @@ class Nesting:
             self.changed.append(mended.edit)
             self.lines[number] = line._replace(read=mended.read)
             self._chart_again(number)
+
+    def _is_of_header(self, opened: _Opened, line: int | None) -> bool:
+        """True if *opened* starts in that *line*, and no code in an element with it."""
+        return opened.line == line and not self._is_in_element(opened)
 
     def _close_in_header(self, opened: _Opened, last: int) -> None:
         """Close *opened*, a bracket of a header, before the opener of the block that line *last* ends.
@@ -225,16 +232,64 @@ class Nesting:
                 self.changed.append((start, start, word + b" "))
                 return
 
-    def _tag_ended(self, line: PhysicalLine, index: int) -> _Tag | None:
+    def _tag_ended(self, line: PhysicalLine, index: int) -> Tag | None:
         """The tag that the lexeme number *index* of *line* ends; None if it ends none. It may start one."""
-        elements, lexeme = self.elements, line.read[index]
-        if elements is None:
+        if self.tags is None:
             return None
+        lexeme = line.read[index]
         name = self.kinds[lexeme.kind]
-        if name in elements.starts:
-            self.tags.append(_Tag(self.data[lexeme.start : lexeme.end], line.column))
-        ends = name in (elements.opens, elements.empty)
-        return self.tags.pop() if ends and self.tags else None
+        return self.tags.take(lexeme, name, self.data, line.column, len(self.opened))
+
+    def _end_tags(self, number: int) -> None:
+        """End tags, and code in elements, that line *number* leaves open and the next line is outside of."""
+        below = None if self.tags is None else self.around.below(number)
+        while self.tags is not None and below is not None:
+            tag = self.tags.last(len(self.opened))
+            if tag is not None and tag.is_cut_off(below):
+                self._end_tag(number, tag, self.tags.elements, has_content=tag.has_content(below))
+            elif tag is not None or not self._end_code(number, below):
+                return
+
+    def _end_tag(self, number: int, tag: Tag, elements: Elements, *, has_content: bool) -> None:
+        """End *tag*, the innermost one, after line *number*."""
+        assert self.tags is not None
+        self.tags.opened.pop()
+        read, words = self.lines[number].read, list[_Word]()
+        if read and self.kinds[read[-1].kind] == elements.equal:
+            words.append(_Word((elements.text,), b'""'))
+        kind = elements.opens if has_content else elements.empty
+        words.append(_Word((kind,), elements.end_texts[not has_content]))
+        if has_content:
+            self.opened.append(_Opened(kind, tag.column, number, is_last=True, tag=tag.text))
+        self._end_after(number, words)
+
+    def _end_code(self, number: int, below: LineBelow) -> bool:
+        """True if the innermost code in an element ends before the line *below*; it is ended then."""
+        inner = [opened for opened in self.opened if opened.tag or self._is_in_element(opened)]
+        if not inner or inner[-1].tag or inner[-1].kind is None or self.tags is None:
+            return False
+        first = self.opened.index(inner[-1])
+        tag = self.tags.last(first)
+        if not is_left(inner[-1].column, below, tag) and not self._is_before_tag(number, below):
+            return False
+        words = [self._end_of(opened) for opened in reversed(self.opened[first:])]
+        del self.opened[first:]
+        self._end_after(number, [word for word in words if word is not None])
+        return True
+
+    def _is_before_tag(self, number: int, below: LineBelow) -> bool:
+        """True if the line *below* starts with a tag, which cannot follow line *number* as code."""
+        chart = None if self.lines[number].opaque else self._chart_before(number + 1)
+        if chart is None or self.elements is None or _TAG.match(below.text) is None:
+            return False
+        starts = (self.tables.terminal_of[self.kinds.index(name)] for name in self.elements.starts)
+        return not any(map(chart.expects, starts))
+
+    def _end_after(self, number: int, words: list[_Word]) -> None:
+        """Add *words* after line *number*, unless it is the cursor's, and read on after them."""
+        for word in words if not self.lines[number].opaque else ():
+            self._add(number, word)
+        self.around.read_again(number + 1, [kind for word in words for kind in word.kinds])
 
     def _take_opaque(self, number: int) -> None:
         """Take the cursor's line, which may close and open whatever the lines around it require."""

@@ -86,6 +86,18 @@ ADDED = {
         "let x = (\n  <a>\n    {<|>}\n    <b.c\n      d={e}>\n      {f}« </b.c>»\n  </a>\n)\n",
         "let x = (\n  <a>\n    {b.map((c) => (\n      <d />« ) ) }»\n  </a>\n)\nf(<|>)\n",
         "let x = (\n  <a>\n    <b>c</b>\n    d\n    <e\n      f\n    >\n      g\n    </e>\n  </a>\n)\n<|>\n",
+        "let x = (\n  <li« >»\n    <Link a={b}>\n      c\n    </Link>\n  </li>\n)\n<|>\n",
+        "let x = (\n  <ul>\n    <li className={row« } />»\n    <b>{<|>}</b>\n  </ul>\n)\n",
+        "let x = (\n  <ul>\n    <li className={row« } >»\n      <b>{<|>}</b>\n    </li>\n  </ul>\n)\n",
+        'let x = (\n  <ul>\n    {<|>}\n    {a && <B c={d}« /> }»\n    <e f=« "" />»\n  </ul>\n)\n',
+        "let x = (\n  <a\n    b={f({\n      c,\n    })« } >»\n    <d>{<|>}</d>\n  </a>\n)\n",
+        'let x = (\n  <a b="c«"»>\n    <d e="f">{<|>}</d>\n  </a>\n)\n',
+        'let x = (\n  <a\n    b="c«"»\n    d="e">\n    {<|>}\n  </a>\n)\n',
+        'let x = (\n  <a\n    b={<|>\n    c="d"\n  >\n    <e />\n  </a>\n)\n',
+        "let x = (\n  <a>\n    <b>\n      {« }»\n    </b>\n    {<|>}\n  </a>\n)\n",
+        "let x = (\n  <ul>\n    <li>{<|>}</li>\n    <b c={d« } />»\n  </ul>\n)\n",
+        'let x = (\n  <a\n    b="c\n      d" e={f(\n        g\n      )}\n    {...h}\n    {/* i */}\n  >\n'
+        "    <|>\n  </a>\n)\n",
     ],
 }
 CASES = [(name, marked) for name, texts in ADDED.items() for marked in texts if marked]
