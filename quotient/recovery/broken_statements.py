@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 from fimlsp.lexing.line import modes_after_reading, physical_end
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
+from fimlsp.quotient.recovery.lexemes import indentation_at
 from fimlsp.quotient.recovery.repaired_text import RepairedText
 
 _MOST_LINES = 2_000
@@ -92,27 +93,13 @@ class _MarginStatements:
         if own is None:
             return text
         starts = [own, *self._starts_above(self._line_above(own))]
-        spans = [(above, below) for below, above in pairwise(starts) if self._leaves_open(above, below)]
+        spans = [
+            (above, below) for below, above in pairwise(starts) if leaves_open(self.document, above, below)
+        ]
         trial = text.copy() if spans else text
         trial.replace((start, stop, b"") for start, stop in spans)
         shift = sum(stop - start for start, stop in spans)
         return trial if _is_whole_before(trial.document, own - shift) else text
-
-    def _leaves_open(self, start: int, stop: int) -> bool:
-        """True if the statement of several lines from *start* to *stop* leaves a bracket or block open."""
-        language, kinds, opened = self.tables.language, self.tables.lexical.kinds, list[str]()
-        place = start
-        while place < stop:
-            line = self.document.line_at(place)
-            for name in (kinds[kind] for kind in line.kinds):
-                if opened and name in language.closers[opened[-1]]:
-                    opened.pop()
-                if name in language.closers:
-                    opened.append(name)
-                if language.strings_in((name,)):
-                    return False  # lines of code may be text
-            place += max(line.size, 1)
-        return bool(opened) and self._has_body(start, stop)
 
     def without_below(self, text: RepairedText) -> RepairedText:
         """*text* without the broken statements below, if all that follow the cursor's can be read then."""
@@ -150,15 +137,11 @@ class _MarginStatements:
 
     def _left_out(self, text: RepairedText, first: int, last: int) -> RepairedText | None:
         """*text* without that from *first* to *last*; None if all its lines are at the margin."""
-        if not self._has_body(first, last):
+        if not _has_body(self.data, first, last):
             return None
         trial = text.copy()
         trial.replace(((first, last, b""),))
         return trial
-
-    def _has_body(self, first: int, last: int) -> bool:
-        """True if a line from *first* to *last* is not at the margin."""
-        return any(line[:1] in (b" ", b"\t") for line in self.data[first:last].splitlines())
 
     def _starts_above(self, place: int | None) -> Iterator[int]:
         """The starts of lines at the margin from *place* upwards with which a statement may start."""
@@ -206,6 +189,33 @@ class _MarginStatements:
             modes = next(filter(None, following), modes)
             place = physical_end(self.data, place) if line.broken else place + line.size
         return place == stop and not self.tables.language.strings_in(modes.opened)
+
+
+def leaves_open(document: ContextDocument, start: int, stop: int) -> bool:
+    """True if the statement of several lines from *start* to *stop* leaves a bracket or block open."""
+    language, kinds, opened = document.tables.language, document.tables.lexical.kinds, list[str]()
+    if not _has_body(document.data, start, stop):
+        return False
+    place = start
+    while place < stop:
+        line = document.line_at(place)
+        for name in (kinds[kind] for kind in line.kinds):
+            if opened and name in language.closers[opened[-1]]:
+                opened.pop()
+            if name in language.closers:
+                opened.append(name)
+            if language.strings_in((name,)):
+                return False  # lines of code may be text
+        place += max(line.size, 1)
+    return bool(opened)
+
+
+def _has_body(data: bytes, first: int, last: int) -> bool:
+    """True if a line from *first* to *last* is deeper than the first one."""
+    column = len(indentation_at(data, first))
+    return any(
+        len(indentation_at(line, 0)) > column for line in data[first:last].splitlines() if line.strip()
+    )
 
 
 def _is_whole_before(document: ContextDocument, place: int) -> bool:

@@ -16,6 +16,7 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
+from fimlsp.quotient.recovery.broken_groups import unclosed_far_above
 from fimlsp.quotient.recovery.lexemes import Lexemes, column_of, indentation_at, lexemes, may_end_early
 from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.separators import SEPARATOR, rest_lacks_separator
@@ -103,8 +104,11 @@ def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor
     if opened:
         rest = lexemes(lexical, line.rest, 0, len(line.rest), modes=reading.modes if modes else None)
         if opened > _unmatched(document.tables, rest)[0]:
-            return not closed and line.is_above_deeper
-    return not closed or not Nesting(document, cursor, cursor_end).edits()
+            is_as_needed = not closed and line.is_above_deeper
+            return is_as_needed and (opened == 1 or not Nesting(document, cursor, cursor_end).edits())
+    return not closed or not (
+        Nesting(document, cursor, cursor_end).edits() or unclosed_far_above(document, line.start)
+    )
 
 
 def _unmatched(tables: LanguageTables, reading: Lexemes) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, column_of, indentation_at, lexemes
 from fimlsp.quotient.recovery.repaired_text import Edit
 
-_MOST_LINES = 200
+MOST_LINES = 200
 """The number of lines read above the cursor, and below."""
 _LINE_ENDS = b"\r\n"
 _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
@@ -75,13 +75,13 @@ class LinesAround:
         self._data = data = document.data
         line_start = data.rfind(b"\n", 0, cursor) + 1
         line_end = physical_end(data, cursor_end)
-        self.begin, above = document.left_at(_lines_up(data, line_start, _MOST_LINES))
+        self.begin, above = document.left_at(_lines_up(data, line_start, MOST_LINES))
         self._modes: ModeStack | None = above.modes if self._lexical.line_starts else None
         self.edits: dict[int, Edit] = {}
         self._elements = document.tables.language.elements
         self._all_spans = list(self._spans(self.begin, line_start))
         self._all_spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
-        self._all_spans += self._spans(line_end, _lines_down(data, line_end, _MOST_LINES))
+        self._all_spans += self._spans(line_end, _lines_down(data, line_end, MOST_LINES))
         self.lines = list(self._read(self._all_spans))
 
     def _spans(self, start: int, stop: int) -> Iterator[_Span]:

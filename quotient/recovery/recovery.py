@@ -18,6 +18,7 @@ from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.first_state import ConnectOptions, connect, read_up_to
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
+from fimlsp.quotient.recovery.broken_groups import unclosed_far_above, without_broken_groups
 from fimlsp.quotient.recovery.broken_statements import without_broken_statements
 from fimlsp.quotient.recovery.choose_repair import Choice, RepairChoice
 from fimlsp.quotient.recovery.finished_line import (
@@ -203,7 +204,11 @@ class Recovery:
                 if _is_finished(text):
                     break
             else:
+                line_start = text.cursor - (cursor - self._start)
+                text.replace((*place, b"") for place in unclosed_far_above(text.document, line_start))
                 text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
+                place = text.cursor - (cursor - self._start), text.cursor_end + line_end - cursor_end
+                text = next(filter(_is_finished, without_broken_groups(text, *place)), text)
         self._text = text
         self._left = left = RepairedLeft(assumed, text, cursor - self._start)
         left.repair()
