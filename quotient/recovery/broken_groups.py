@@ -10,6 +10,7 @@ is too far above for its brackets to be closed one by one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,7 +24,10 @@ from fimlsp.quotient.recovery.repaired_text import RepairedText
 
 _MOST_OF_GROUP, _MOST_ABOVE = 60, 5_000
 _BLANK = b"", b"\r", b"\n"
-_CLOSERS = b")", b"]", b"}", b"</", b"/>", b">"
+_PART = re.compile(rb"[)\]}?:&|+*=>]|\.(?!\.\.)|/>|</")
+"""The start of a line that goes on with the group of the line above."""
+_MAY_BE_EMPTY = re.compile(rb"(?:[{\[;]|(?<!=)>|\w)\Z")
+"""The end of a line after which deeper ones may all be left out."""
 
 
 class Span(NamedTuple):
@@ -61,7 +65,7 @@ def unclosed_far_above(document: ContextDocument, start: int) -> tuple[Span, ...
         place = data.rfind(b"\n", 0, place - 1) + 1
         code = place + len(indentation_at(data, place))
         above = column_of(data[place:code])
-        is_part = data[code : code + 1] in _BLANK or data.startswith(_CLOSERS, code)
+        is_part = data[code : code + 1] in _BLANK or _PART.match(data, code)
         if above.deeper_than(column) or (is_part and above == column) or data[code : code + 1] in _BLANK:
             continue
         if above == column and distance > MOST_LINES and leaves_open(document, place, below):
@@ -93,7 +97,7 @@ class _Groups:
     def _group_at(self, place: int) -> Span | None:
         """The group that starts with the line at *place*; None if it closes another, or has the cursor's."""
         column = self._column(place)
-        return None if column is None or self._closes(place) else self._without_cursor(place, column)
+        return None if column is None or self._is_part(place) else self._without_cursor(place, column)
 
     def _group_before(self, place: int) -> Span | None:
         """The group that ends before the line at *place*; None if that line is in it."""
@@ -103,7 +107,7 @@ class _Groups:
                 return None
             start = self._data.rfind(b"\n", 0, start - 1) + 1
             above = self._column(start)
-            if above is None or column is None or (above == column and self._closes(start)):
+            if above is None or column is None or (above == column and self._is_part(start)):
                 continue
             if not above.deeper_than(column):
                 return self._without_cursor(start, column) if above == column else None
@@ -115,11 +119,20 @@ class _Groups:
         for _ in range(_MOST_OF_GROUP):
             below = self._column(end)
             if end >= len(self._data) or not (
-                below is None or below.deeper_than(column) or (below == column and self._closes(end))
+                below is None or below.deeper_than(column) or (below == column and self._is_part(end))
             ):
                 break
             end = physical_end(self._data, end)
-        return Span(start, end) if end <= self._start or start >= self._end else None
+        is_apart = end <= self._start or start >= self._end
+        return Span(start, end) if is_apart and not self._is_operand(start, end, column) else None
+
+    def _is_operand(self, start: int, end: int, column: Column) -> bool:
+        """True if the group from *start* to *end* is all that is in a bracket, or after an operator."""
+        before, below = self._data[:start].rstrip(), self._column(end)
+        line = before[before.rfind(b"\n") + 1 :]
+        is_first = column.deeper_than(column_of(indentation_at(line, 0)))
+        is_last = below is None or column.deeper_than(below)
+        return is_first and is_last and _MAY_BE_EMPTY.search(line) is None
 
     def _column(self, place: int) -> Column | None:
         """The column of the line at *place*; None if it is blank."""
@@ -127,9 +140,9 @@ class _Groups:
         code = self._data[place + len(indentation) : place + len(indentation) + 1]
         return None if code in _BLANK else column_of(indentation)
 
-    def _closes(self, place: int) -> bool:
-        """True if the line at *place* closes something that lines above open."""
-        if self._data.startswith(_CLOSERS, place + len(indentation_at(self._data, place))):
+    def _is_part(self, place: int) -> bool:
+        """True if the line at *place* goes on with what lines above start."""
+        if _PART.match(self._data, place + len(indentation_at(self._data, place))):
             return True
         tables, line = self._document.tables, self._document.line_at(place)
         return bool(line.kinds) and tables.lexical.kinds[line.kinds[0]] in tables.language.closing

@@ -75,6 +75,7 @@ class LinesAround:
         self._data = data = document.data
         line_start = data.rfind(b"\n", 0, cursor) + 1
         line_end = physical_end(data, cursor_end)
+        self._is_code_before_cursor = bool(data[line_start:cursor].strip())
         self.begin, above = document.left_at(_lines_up(data, line_start, MOST_LINES))
         self._modes: ModeStack | None = above.modes if self._lexical.line_starts else None
         self.edits: dict[int, Edit] = {}
@@ -112,7 +113,7 @@ class LinesAround:
                     yield from self._read(list(self._spans(physical_end(self._data, start), end)))
                     continue
             else:
-                read = *self._lexemes(start, hole[0]).read, *self._lexemes(hole[1], end).read
+                read = *self._lexemes(start, hole[0]).read, *self._rest(hole[1], end).read
                 code_end = hole[0]
             if read or hole is not None:
                 column = column_of(indentation_at(self._data[:code_end] if hole else self._data, start))
@@ -147,9 +148,27 @@ class LinesAround:
         read = *before.read, Lexeme(text.kind, text.start, end), *rest.read
         return PhysicalLine(start, column_of(indentation_at(data, start)), read, line_end, modes)
 
+    def _rest(self, start: int, end: int) -> Lexemes:
+        """The lexemes of the rest of the cursor's line, before which the middle may open something."""
+        before, rest = self._modes, self._lexemes(start, end)
+        for kind in self._document.tables.language.closers if rest.unreadable and before is not None else ():
+            modes = None if before is None else before.after(kind)
+            opened = None if modes is None else lexemes(self._lexical, self._data, start, end, modes=modes)
+            if opened is not None and not opened.unreadable:
+                self._modes = opened.modes
+                return opened
+        return rest
+
     def below(self, number: int) -> LineBelow | None:
-        """The next line after line *number* that is not blank, and marks no conflict."""
+        """The next line after line *number* that is not blank, and marks no conflict.
+
+        None if the middle may write the start of it.
+        """
         end = self.lines[number].end
+        if any(
+            line.opaque and not self._is_code_before_cursor for line in self.lines[number + 1 : number + 2]
+        ):
+            return None
         while (code := _CODE.match(self._data, end)) is not None:
             end = physical_end(self._data, code.start(2))
             if not self._is_marker(code.start(2)):
@@ -190,8 +209,15 @@ class LinesAround:
 
         So far the lines were read as inside of that.
         """
-        known = number < len(self.lines)
-        modes = self.lines[number].modes if known else self._modes
+        self._go_on(number, self.lines[number].modes if number < len(self.lines) else self._modes, kinds)
+
+    def replace(self, number: int, read: tuple[Lexeme, ...]) -> None:
+        """Let line *number* have the lexemes *read*, and read the lines after it in the modes after them."""
+        line = self.lines[number] = self.lines[number]._replace(read=read)
+        self._go_on(number + 1, line.modes, [self._lexical.kinds[lexeme.kind] for lexeme in read])
+
+    def _go_on(self, number: int, modes: ModeStack | None, kinds: Iterable[str]) -> None:
+        """Read line *number* and those after it in the modes after *kinds*, which come after *modes*."""
         for kind in kinds:
             modes = None if modes is None else modes.after(kind)
         if modes is None or self._elements is None or not number:
@@ -200,7 +226,8 @@ class LinesAround:
         modes = next(filter(None, map(modes.at_line_start, starts)), modes)
         self._modes, begin = modes, self.lines[number - 1].end
         lines = list(self._read(span for span in self._all_spans if span.start >= begin))
-        if lines and not (known and lines[0].start > self.lines[number].start):  # else it has no code then
+        is_known = number < len(self.lines)
+        if lines and not (is_known and lines[0].start > self.lines[number].start):  # else it has no code then
             self.lines[number:] = lines
 
 

@@ -16,7 +16,7 @@ from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.contract import Elements
-from fimlsp.quotient.recovery.lexemes import indentation_at
+from fimlsp.quotient.recovery.lexemes import Lexeme, indentation_at
 from fimlsp.quotient.recovery.line_brackets import mended_line
 from fimlsp.quotient.recovery.lines_around import LineBelow, LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
@@ -177,12 +177,11 @@ class Nesting:
             self._close_alike(number)
             self.is_outside = self.is_outside or not (self.opened or line.column.deeper_than(Column()))
         closed: int | None = None
-        column = line.column
+        column, surplus = line.column, list[Lexeme]()
         for index, name in enumerate(names, 1):
             tag = self._tag_ended(line, index - 1)
             if index > 1 and name in self.closing and self._is_surplus(number, name):
-                lexeme = line.read[index - 1]
-                self.changed.append((lexeme.start, lexeme.end, b""))
+                surplus.append(line.read[index - 1])
             elif name in self.closing and self.opened and self._closes(name, self.opened[-1]):
                 top = self.opened.pop()
                 closed = top.line if index == 1 else closed
@@ -191,10 +190,19 @@ class Nesting:
                 is_last = all(later in self.closers for later in names[index:])
                 outer = column if tag is None else min(column, tag.column)
                 self.opened.append(_Opened(name, outer, number, is_last, b"" if tag is None else tag.text))
+        self._leave_out(number, surplus)
         if not self._is_followed_deeper(number):
             while self.opened and self._is_of_header(self.opened[-1], closed):
                 self._close_in_header(self.opened.pop(), number)
             self.opened = [opened for opened in self.opened if not self._is_of_header(opened, closed)]
+
+    def _leave_out(self, number: int, surplus: list[Lexeme]) -> None:
+        """Leave the lexemes *surplus* out of line *number*."""
+        self.changed += [(lexeme.start, lexeme.end, b"") for lexeme in surplus]
+        if surplus:
+            read = self.lines[number].read
+            self.around.replace(number, tuple(lexeme for lexeme in read if lexeme not in surplus))
+            self._chart_again(number)
 
     def _mend(self, number: int) -> None:
         """Add or leave out the bracket of line *number* by which it can be read, if it cannot be as it is."""
@@ -203,11 +211,24 @@ class Nesting:
         if chart is None or is_cut_off or self._after(chart, line) is not None:
             return
         opened = [*([] if self.is_outside else [""]), *(opened.kind or "" for opened in self.opened)]
+        closer = self._first_closer(line)
+        if closer is not None and self._is_surplus(number, closer):
+            opened = []  # the brackets before the line go on after it
         mended = mended_line(self.tables, chart, line.read, opened)
         if mended is not None:
             self.changed.append(mended.edit)
-            self.lines[number] = line._replace(read=mended.read)
+            self.around.replace(number, mended.read)
             self._chart_again(number)
+
+    def _first_closer(self, line: PhysicalLine) -> str | None:
+        """The kind of the first lexeme of *line*, after its start, that closes what is open before it."""
+        depth = 0
+        for number, name in enumerate(self.kinds[lexeme.kind] for lexeme in line.read):
+            depth -= name in self.closing
+            if depth < 0:
+                return name if number else None
+            depth += name in self.closers
+        return None
 
     def _is_of_header(self, opened: _Opened, line: int | None) -> bool:
         """True if *opened* starts in that *line*, and no code in an element with it."""
@@ -279,7 +300,8 @@ class Nesting:
 
     def _is_before_tag(self, number: int, below: LineBelow) -> bool:
         """True if the line *below* starts with a tag, which cannot follow line *number* as code."""
-        chart = None if self.lines[number].opaque else self._chart_before(number + 1)
+        line = self.lines[number]
+        chart = None if line.opaque else self._after(self._chart_before(number), line)
         if chart is None or self.elements is None or _TAG.match(below.text) is None:
             return False
         starts = (self.tables.terminal_of[self.kinds.index(name)] for name in self.elements.starts)
@@ -504,8 +526,15 @@ class Nesting:
         if number != self.reread:
             self.around.read_again(number, self._kinds_closing(top))
         end, before = self._end_of(top), self.lines[number - 1]
-        if end is not None and not (before.opaque and not before.column.deeper_than(top.column)):
+        if end is not None and not (before.opaque and self._may_end_at(top, before)):
             self._add(number - 1, end)
+
+    def _may_end_at(self, opened: _Opened, cursor_line: PhysicalLine) -> bool:
+        """True if the cursor's line may close *opened*, as it is less deep than the lines in it."""
+        first = self.lines[opened.line + 1]
+        return not cursor_line.column.deeper_than(opened.column) or first.column.deeper_than(
+            cursor_line.column
+        )
 
     def _add(self, number: int, word: _Word) -> None:
         self.added.setdefault(number, []).append(word)
