@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
-from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.contract import Elements
 from fimlsp.quotient.recovery.lexemes import Lexeme, indentation_at
 from fimlsp.quotient.recovery.line_brackets import mended_line
+from fimlsp.quotient.recovery.line_charts import LineCharts, Word
 from fimlsp.quotient.recovery.lines_around import LineBelow, LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
 from fimlsp.quotient.recovery.tags import OpenTags, Tag, is_left
@@ -45,13 +45,6 @@ class _Opened(NamedTuple):
     tag: bytes = b""
 
 
-class _Word(NamedTuple):
-    """A text to add, and its kinds."""
-
-    kinds: tuple[str, ...]
-    text: bytes
-
-
 class Nesting:
     """The lines around a cursor, which spans from *cursor* to *cursor_end*, read one by one.
 
@@ -76,10 +69,9 @@ class Nesting:
         self.is_outside = (
             not self.around.begin
         )  # nothing is open before the first line, or the last at the margin
-        self.n_readable = self._count_readable()
-        self.charts = [self._context_before(self.n_readable)]  # before that line, and those after it
         self.opened: list[_Opened] = []
-        self.added: dict[int, list[_Word]] = {}
+        self.added: dict[int, list[Word]] = {}
+        self.charts = LineCharts(document, self.lines, self.added)
 
     def edits(self) -> tuple[Edit, ...]:
         """Edits by which everything is closed in the column in which it is opened, and vice versa."""
@@ -98,21 +90,7 @@ class Nesting:
             *(self._edit(number, words) for number, words in self.added.items()),
         )
 
-    def _count_readable(self) -> int:
-        """The number of the first line that cannot be read, or of the cursor's."""
-        opaque = next(number for number, line in enumerate(self.lines) if line.opaque)
-        broken = self.document.broken_above(self.lines[opaque].start)
-        before = (
-            number for number in range(opaque) if broken is not None and self.lines[number].end > broken
-        )
-        return next(before, opaque)
-
-    def _context_before(self, number: int) -> EarleySet | None:
-        """The Earley set before line *number*, which can be read, as can those before it."""
-        start, context = self.document.left_at(self.lines[number].start)
-        return None if context.broken or start < self.lines[number].start else context.group
-
-    def _edit(self, number: int, words: list[_Word]) -> Edit:
+    def _edit(self, number: int, words: list[Word]) -> Edit:
         """The edit that adds *words* after line *number*; on a line of their own after the cursor's."""
         line = self.lines[number]
         if line.opaque:
@@ -129,13 +107,13 @@ class Nesting:
         lexical = self.tables.lexical
         return lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], self.kinds.index(kind))
 
-    def _end_of(self, opened: _Opened) -> _Word | None:
+    def _end_of(self, opened: _Opened) -> Word | None:
         """The text that closes *opened*; None if that is unknown."""
         kinds = self._kinds_closing(opened)
         if self.elements is not None and opened.kind == self.elements.opens:
-            return _Word(kinds, self.elements.closing(opened.tag)) if opened.tag else None
+            return Word(kinds, self.elements.closing(opened.tag)) if opened.tag else None
         text = self._word(kinds[0]) if kinds else None
-        return None if text is None else _Word(kinds, text)
+        return None if text is None else Word(kinds, text)
 
     def _kinds_closing(self, opened: _Opened) -> tuple[str, ...]:
         """The kinds of the text that closes *opened*."""
@@ -202,13 +180,13 @@ class Nesting:
         if surplus:
             read = self.lines[number].read
             self.around.replace(number, tuple(lexeme for lexeme in read if lexeme not in surplus))
-            self._chart_again(number)
+            self.charts.forget(number)
 
     def _mend(self, number: int) -> None:
         """Add or leave out the bracket of line *number* by which it can be read, if it cannot be as it is."""
-        line, chart = self.lines[number], self._chart_before(number)
+        line, chart = self.lines[number], self.charts.before(number)
         is_cut_off = any(lexeme.missing for lexeme in line.read)
-        if chart is None or is_cut_off or self._after(chart, line) is not None:
+        if chart is None or is_cut_off or self.charts.after(chart, line) is not None:
             return
         opened = [*([] if self.is_outside else [""]), *(opened.kind or "" for opened in self.opened)]
         closer = self._first_closer(line)
@@ -218,7 +196,7 @@ class Nesting:
         if mended is not None:
             self.changed.append(mended.edit)
             self.around.replace(number, mended.read)
-            self._chart_again(number)
+            self.charts.forget(number)
 
     def _first_closer(self, line: PhysicalLine) -> str | None:
         """The kind of the first lexeme of *line*, after its start, that closes what is open before it."""
@@ -245,10 +223,10 @@ class Nesting:
             return
         if any(line.opaque or self.kinds[line.read[0].kind] in kinds for line in following):
             return
-        chart, read = self._chart_before(opened.line), self.lines[opened.line].read
+        chart, read = self.charts.before(opened.line), self.lines[opened.line].read
         names = [self.kinds[lexeme.kind] for lexeme in read]
         for place in range(len(read) - 1, max(len(read) - _MOST_PLACES, 0), -1):
-            if self._read_on(chart, [*names[:place], *kinds, *names[place:]]) is not None:
+            if self.charts.read(chart, [*names[:place], *kinds, *names[place:]]) is not None:
                 start = read[place].start
                 self.changed.append((start, start, word + b" "))
                 return
@@ -275,11 +253,11 @@ class Nesting:
         """End *tag*, the innermost one, after line *number*."""
         assert self.tags is not None
         self.tags.opened.pop()
-        read, words = self.lines[number].read, list[_Word]()
+        read, words = self.lines[number].read, list[Word]()
         if read and self.kinds[read[-1].kind] == elements.equal:
-            words.append(_Word((elements.text,), b'""'))
+            words.append(Word((elements.text,), b'""'))
         kind = elements.opens if has_content else elements.empty
-        words.append(_Word((kind,), elements.end_texts[not has_content]))
+        words.append(Word((kind,), elements.end_texts[not has_content]))
         if has_content:
             self.opened.append(_Opened(kind, tag.column, number, is_last=True, tag=tag.text))
         self._end_after(number, words)
@@ -301,13 +279,13 @@ class Nesting:
     def _is_before_tag(self, number: int, below: LineBelow) -> bool:
         """True if the line *below* starts with a tag, which cannot follow line *number* as code."""
         line = self.lines[number]
-        chart = None if line.opaque else self._after(self._chart_before(number), line)
+        chart = None if line.opaque else self.charts.after(self.charts.before(number), line)
         if chart is None or self.elements is None or _TAG.match(below.text) is None:
             return False
         starts = (self.tables.terminal_of[self.kinds.index(name)] for name in self.elements.starts)
         return not any(map(chart.expects, starts))
 
-    def _end_after(self, number: int, words: list[_Word]) -> None:
+    def _end_after(self, number: int, words: list[Word]) -> None:
         """Add *words* after line *number*, unless it is the cursor's, and read on after them."""
         for word in words if not self.lines[number].opaque else ():
             self._add(number, word)
@@ -406,11 +384,10 @@ class Nesting:
 
     def _count_inline(self, number: int) -> int:
         """The number of openers that must be closed before line *number* can follow; 0 if that is unknown."""
-        chart = self._chart_before(number)
-        is_known = chart is not None and not self.lines[number].opaque
-        return (
-            self._count_to_close(number) if is_known and self._after(chart, self.lines[number]) is None else 0
-        )
+        line, chart = self.lines[number], self.charts.before(number)
+        if chart is None or line.opaque or self.charts.after(chart, line) is not None:
+            return 0
+        return self._count_to_close(number)
 
     def _is_inline(self, opened: _Opened, number: int) -> bool:
         if opened.line != number - 1 or opened.kind is None or opened.is_last:
@@ -438,11 +415,11 @@ class Nesting:
         """True if line *number* can follow once everything deeper is closed, or if that is unknown."""
         line = self.lines[number]
         deeper = [opened for opened in self.opened if opened.column.deeper_than(line.column)]
-        chart = self._chart_before(number) if deeper else None
+        chart = self.charts.before(number) if deeper else None
         if chart is None or line.opaque:
             return True
         kinds = [kind for opened in reversed(deeper) for kind in self._kinds_closing(opened)]
-        return self._after(self._scanned(chart, kinds), line) is not None
+        return self.charts.after(self.charts.with_added(chart, kinds), line) is not None
 
     def _close_deeper(self, number: int) -> None:
         """Close before line *number* everything opened in deeper lines."""
@@ -472,7 +449,7 @@ class Nesting:
 
         0 if it cannot, and 1 if that is unknown.
         """
-        line, chart = self.lines[number], self._chart_before(number)
+        line, chart = self.lines[number], self.charts.before(number)
         if chart is None:
             return 1
         closers: list[str] = []
@@ -480,45 +457,9 @@ class Nesting:
             if opened.kind is None or line.column.deeper_than(opened.column):
                 break
             closers += self._kinds_closing(opened)
-            if self._after(self._scanned(chart, closers), line) is not None:
+            if self.charts.after(self.charts.with_added(chart, closers), line) is not None:
                 return count
         return 0
-
-    def _chart_before(self, number: int) -> EarleySet | None:
-        """The Earley set before line *number*, after all additions; None if it is unknown."""
-        if number < self.n_readable:
-            return self._context_before(number)
-        while self.n_readable + len(self.charts) <= number:
-            self.charts.append(self._chart_after(self.n_readable + len(self.charts) - 1))
-        return self.charts[number - self.n_readable]
-
-    def _chart_after(self, number: int) -> EarleySet | None:
-        """The set after line *number* and the words added there; a line that does not fit is passed over."""
-        line, chart = self.lines[number], self.charts[number - self.n_readable]
-        added = [kind for word in self.added.get(number, []) for kind in word.kinds]
-        after = chart if line.opaque else self._after(chart, line)
-        return self._scanned(after, added) or chart
-
-    def _after(self, chart: EarleySet | None, line: PhysicalLine) -> EarleySet | None:
-        kinds = [lexeme.kind for lexeme in line.read]
-        return chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
-
-    def _scanned(self, chart: EarleySet | None, names: Sequence[str]) -> EarleySet | None:
-        """The set after *names*, added at the end of a line, and after the line end if that is a lexeme."""
-        after = self._read_on(chart, names)
-        if after is None or not names or (terminator := self._terminator(names[-1])) is None:
-            return after
-        return self.tables.forward.read(after, self.tables.terminals([terminator])) or after
-
-    def _read_on(self, chart: EarleySet | None, names: Sequence[str]) -> EarleySet | None:
-        kinds = [self.kinds.index(name) for name in names]
-        return chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
-
-    def _terminator(self, name: str) -> int | None:
-        """The kind of a line end after *name* if it ends a statement; None elsewhere."""
-        modes = self.tables.lexical.start.after(name)
-        line_end = None if modes is None else modes.line_end
-        return None if line_end is None else self.kinds.index(line_end)
 
     def _close(self, number: int) -> None:
         """Close the innermost before line *number*."""
@@ -536,15 +477,9 @@ class Nesting:
             cursor_line.column
         )
 
-    def _add(self, number: int, word: _Word) -> None:
+    def _add(self, number: int, word: Word) -> None:
         self.added.setdefault(number, []).append(word)
-        self._chart_again(number)
-
-    def _chart_again(self, number: int) -> None:
-        """Forget the charts after line *number*, which was changed."""
-        if number < self.n_readable:
-            self.n_readable, self.charts = number, [self._context_before(number)]
-        del self.charts[number - self.n_readable + 1 :]
+        self.charts.forget(number)
 
     def _open_for(self, number: int, closer: str) -> None:
         """Add an opener for the *closer* at the start of line *number*, after the line in its column.
@@ -565,7 +500,7 @@ class Nesting:
         cut_off = [self.closers[kind][0] for kind in reversed(left_open)]
         kind = self._fitting_opener(opening, cut_off, closer)
         if kind is not None:
-            self.added[opening] = [_Word((each,), self._word(each) or b"") for each in (*cut_off, kind)]
+            self.added[opening] = [Word((each,), self._word(each) or b"") for each in (*cut_off, kind)]
             self.opened.append(_Opened(kind, column, opening, is_last=True))
 
     def _is_cut_off(self, opened: _Opened, opening: int | None, closer: str) -> bool:
@@ -610,10 +545,10 @@ class Nesting:
 
     def _fitting_opener(self, number: int, cut_off: Sequence[str], closer: str) -> str | None:
         """An opener that can follow line *number* and *cut_off*, and that *closer* can close."""
-        chart = self._after(self._chart_before(number), self.lines[number].without_line_end(self.data))
+        chart = self.charts.after(self.charts.before(number), self.lines[number].without_line_end(self.data))
         openers = [opener for opener, closers in self.closers.items() if closer in closers]
         written = (opener for opener in openers if self._word(opener) is not None)
-        fitting = (opener for opener in written if self._read_on(chart, [*cut_off, opener]) is not None)
+        fitting = (opener for opener in written if self.charts.read(chart, [*cut_off, opener]) is not None)
         return next(fitting, None)
 
     def _left_open(self, number: int) -> list[str]:
