@@ -18,6 +18,7 @@ from fimlsp.quotient.recovery.lexemes import indentation_at
 from fimlsp.quotient.recovery.repaired_text import RepairedText
 
 _MOST_LINES = 2_000
+_BRACKETS = (b"(", b")"), (b"[", b"]"), (b"{", b"}")
 
 
 def without_broken_statements(text: RepairedText, start: int, end: int) -> Iterator[RepairedText]:
@@ -194,7 +195,9 @@ class _MarginStatements:
 def leaves_open(document: ContextDocument, start: int, stop: int) -> bool:
     """True if the statement of several lines from *start* to *stop* leaves a bracket or block open."""
     language, kinds, opened = document.tables.language, document.tables.lexical.kinds, list[str]()
-    if not _has_body(document.data, start, stop):
+    text = document.data[start:stop]
+    is_even = all(text.count(opener) == text.count(closer) for opener, closer in _BRACKETS)
+    if (is_even and not language.blocks) or not _has_body(document.data, start, stop):
         return False
     place = start
     while place < stop:

@@ -38,6 +38,10 @@ class LineCharts:
         self._n_readable = self._count_readable()
         self._charts = [self._context_before(self._n_readable)]  # before that line, and those after it
 
+    def is_readable(self, number: int) -> bool:
+        """True if line *number* can be read as it is, as can all before it."""
+        return number < self._n_readable
+
     def before(self, number: int) -> EarleySet | None:
         """The Earley set before line *number*, after all additions; None if it is unknown."""
         if number < self._n_readable:

@@ -60,6 +60,9 @@ class Nesting:
         self.closers = self.tables.language.closers
         self.closing = self.tables.language.closing
         self.elements = self.tables.language.elements
+        self.code_starts = frozenset(
+            kind for kind in self.closers if self.elements and self._word(kind) is None
+        )
         self.tags = None if self.elements is None else OpenTags(self.elements)
         self.reread = -1  # the last line that was read again as a closing tag
         self.around = LinesAround(document, cursor, cursor_end)
@@ -184,9 +187,11 @@ class Nesting:
 
     def _mend(self, number: int) -> None:
         """Add or leave out the bracket of line *number* by which it can be read, if it cannot be as it is."""
-        line, chart = self.lines[number], self.charts.before(number)
-        is_cut_off = any(lexeme.missing for lexeme in line.read)
-        if chart is None or is_cut_off or self.charts.after(chart, line) is not None:
+        line = self.lines[number]
+        if self.charts.is_readable(number) or not self._may_lack_bracket(line.without_line_end(self.data)):
+            return
+        chart = self.charts.before(number)
+        if chart is None or self.charts.after(chart, line) is not None:
             return
         opened = [*([] if self.is_outside else [""]), *(opened.kind or "" for opened in self.opened)]
         closer = self._first_closer(line)
@@ -197,6 +202,16 @@ class Nesting:
             self.changed.append(mended.edit)
             self.around.replace(number, mended.read)
             self.charts.forget(number)
+
+    def _may_lack_bracket(self, line: PhysicalLine) -> bool:
+        """True if *line* closes something after its start, or leaves something open before its end."""
+        depth = 0
+        for number, lexeme in enumerate(line.read, 1):
+            name = self.kinds[lexeme.kind]
+            if lexeme.missing or (name in self.closing and not depth and number > 1):
+                return not lexeme.missing
+            depth += (name in self.closers) - (name in self.closing and depth > 0)
+        return depth > 1 or (depth == 1 and self.kinds[line.read[-1].kind] not in self.closers)
 
     def _first_closer(self, line: PhysicalLine) -> str | None:
         """The kind of the first lexeme of *line*, after its start, that closes what is open before it."""
@@ -264,12 +279,13 @@ class Nesting:
 
     def _end_code(self, number: int, below: LineBelow) -> bool:
         """True if the innermost code in an element ends before the line *below*; it is ended then."""
-        inner = [opened for opened in self.opened if opened.tag or self._is_in_element(opened)]
-        if not inner or inner[-1].tag or inner[-1].kind is None or self.tags is None:
+        numbers = reversed(range(len(self.opened)))
+        elements = (n for n in numbers if self.opened[n].tag or self._is_in_element(self.opened[n]))
+        first = next(elements, None)
+        if first is None or self.opened[first].tag or self.tags is None:
             return False
-        first = self.opened.index(inner[-1])
         tag = self.tags.last(first)
-        if not is_left(inner[-1].column, below, tag) and not self._is_before_tag(number, below):
+        if not is_left(self.opened[first].column, below, tag) and not self._is_before_tag(number, below):
             return False
         words = [self._end_of(opened) for opened in reversed(self.opened[first:])]
         del self.opened[first:]
@@ -318,7 +334,7 @@ class Nesting:
 
     def _is_in_element(self, opened: _Opened) -> bool:
         """True if *opened* starts code in an element, as no bracket of code does."""
-        return self.elements is not None and opened.kind is not None and self._word(opened.kind) is None
+        return opened.kind in self.code_starts
 
     def _is_followed_deeper(self, number: int) -> bool:
         following = self.lines[number + 1 : number + 2]
