@@ -1,8 +1,8 @@
 """Leaves out the lines with a fault beside the cursor's, in languages without an offside layout.
 
 A line and the deeper ones below it, with those that close them, are a group: a statement, an element or a
-member. A fault in a group that the cursor is not in concerns no cursor. As a line that is cut off is noticed
-only at the next one, the fault is in the group of the first line that cannot be read, or in that before it.
+member. A fault in a group that the cursor is not in concerns no cursor. A line that is cut off is noticed at
+the next one only. So the fault is in the group of the first line that cannot be read, or in that before it.
 
 A group may also leave something open, in which the lines after it can all be read. It is left out too, if it
 is too far above for its brackets to be closed one by one.
