@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from fimlsp.lexing.lexer_tables import LexerTables
-from fimlsp.lexing.line import Line, unmatched_brackets
+from fimlsp.lexing.line import Line, physical_end, unmatched_brackets
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
@@ -105,7 +105,7 @@ def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor
         rest = lexemes(lexical, line.rest, 0, len(line.rest), modes=reading.modes if modes else None)
         if opened > _unmatched(document.tables, rest)[0]:
             is_as_needed = not closed and line.is_above_deeper
-            return is_as_needed and (opened == 1 or not Nesting(document, cursor, cursor_end).edits())
+            return is_as_needed and not Nesting(document, cursor, cursor_end).edits()
     return not closed or not (
         Nesting(document, cursor, cursor_end).edits() or unclosed_far_above(document, line.start)
     )
@@ -233,8 +233,13 @@ class _CursorLine:
     @property
     def is_above_deeper(self) -> bool:
         """True if the next line with code is deeper."""
-        column = None if self._next is None else self._next.column
-        return column is not None and column.deeper_than(self.column)
+        data, position = self.document.data, self.end
+        for _ in range(_MOST_BLANK):
+            lead = indentation_at(data, position)
+            if data[position + len(lead) : position + len(lead) + 1] not in (b"", b"\r", b"\n"):
+                return column_of(lead).deeper_than(self.column)
+            position = physical_end(data, position)
+        return False
 
     def adds_more(self, completion: bytes) -> bool:
         """True if *completion* does more than finish the line.

@@ -188,6 +188,8 @@ class Nesting:
     def _mend(self, number: int) -> None:
         """Add or leave out the bracket of line *number* by which it can be read, if it cannot be as it is."""
         line = self.lines[number]
+        if self.opened and self.opened[-1].kind is None:
+            return  # the cursor's line may open whatever this one closes
         if self.charts.is_readable(number) or not self._may_lack_bracket(line.without_line_end(self.data)):
             return
         chart = self.charts.before(number)
@@ -372,7 +374,8 @@ class Nesting:
 
     def _is_double(self, number: int, name: str) -> bool:
         """True if *name* follows itself in line *number* of closers, outside of all brackets."""
-        names = [self.kinds[lexeme.kind] for lexeme in self.lines[number].read]
+        read = self.lines[number].without_line_end(self.data).read
+        names = [self.kinds[lexeme.kind] for lexeme in read]
         is_known = self.is_outside and not self._may_open_since(-1, number)
         return is_known and names[:2] == [name, name] and not {*names[2:]} - self.closing - _ENDS
 
@@ -513,6 +516,9 @@ class Nesting:
         if not self.lines[opening + 1].column.deeper_than(column) or opening in self.added:
             return
         left_open = () if goes_on else self._left_open(opening)
+        last = self.lines[opening].without_line_end(self.data).read[-1]
+        if left_open and closer in self.closers.get(self.kinds[last.kind], ()):
+            return  # it was opened there, and is closed once too often
         cut_off = [self.closers[kind][0] for kind in reversed(left_open)]
         kind = self._fitting_opener(opening, cut_off, closer)
         if kind is not None:
