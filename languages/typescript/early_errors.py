@@ -20,6 +20,7 @@ from fimlsp.languages.typescript.declared_names import (
     Kind,
     declaration_at,
     exported_twice,
+    is_module,
     is_strict,
 )
 from fimlsp.languages.typescript.regular_expressions import is_regular_expression
@@ -79,9 +80,23 @@ def _is_constructor(method: Path) -> bool:
 
 def _new_target_elsewhere(reading: Reading, path: Path) -> Sequence[Node] | None:
     """`new.target` outside of functions."""
-    del reading
-    is_target = path[-2].type == "meta_property"
-    return path[-1:] if is_target and _this_of(path) is None else None
+    is_wrong = path[-2].type == "meta_property" and _this_of(path) is None
+    return path[-1:] if is_wrong and not _is_common(reading) else None
+
+
+def _return_elsewhere(reading: Reading, path: Path) -> Sequence[Node] | None:
+    """`return` outside of functions."""
+    is_outside = next(around(path, FUNCTIONS | _STATIC), None) is None
+    return None if is_outside and _is_common(reading) else _IN_FUNCTION(reading, path)
+
+
+def _is_common(reading: Reading) -> bool:
+    """True if the text looks like a CommonJS module, which Node.js reads as the body of a function."""
+    return _OF_NODE.search(reading.data) is not None and not is_module(reading)
+
+
+_IN_FUNCTION = OnlyIn(FUNCTIONS, _STATIC)
+_OF_NODE = re.compile(rb"(?<!\.)\brequire\(|\bmodule\.exports\b|\bexports\.")
 
 
 def _second_constructor(reading: Reading, path: Path) -> Sequence[Node] | None:
@@ -166,7 +181,7 @@ def _rules(*, typed: bool) -> Mapping[str, Sequence[Rule]]:
     return {
         "break": (OnlyIn(_LOOPS | {"switch_statement"}, FUNCTIONS | _STATIC),),
         "continue": (OnlyIn(_LOOPS, FUNCTIONS | _STATIC),),
-        "return": (OnlyIn(FUNCTIONS, _STATIC),),
+        "return": (_IN_FUNCTION if typed else _return_elsewhere,),
         "yield": (_suspends_elsewhere,),
         "await": (_suspends_elsewhere,),
         "super": (_super_elsewhere,),

@@ -17,6 +17,11 @@ JAVASCRIPT = """
 function f() { return 1 }
 x = () => { if (a) { return } }
 class A { static { ¦return } }
+const a = require('a'); if (!a) return
+const a = require('a'); class A { static { ¦return } }
+import a from 'a'; require('b'); ¦return
+exports.a = 1; new.target
+a.require('a'); ¦return
 ¦break
 ¦continue
 for (;;) { break }
