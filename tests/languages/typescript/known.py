@@ -22,6 +22,7 @@ _PIECE = re.compile(
     rb"//[^\n\r]*|/\*(?:[^*]|\*(?!/))*\*/|\xc2\xa0|\xe2\x80.|[\w$\x80-\xff]+?(?=[^\w$\x80-\xff]|\xc2\xa0|\Z)|.",
     re.DOTALL,
 )
+_ELEMENT = re.compile(rb"[^,;]*[,;]|[^,;]+")
 _WORD = re.compile(rb"[\w$]+")
 _SPACES = {
     **dict.fromkeys((b"\t", b"\f", b"\v", b"\xc2\xa0", b"\n"), (b" ",)),
@@ -107,6 +108,7 @@ def _shortest(of: Judged, text: bytes) -> tuple[bool | None, bytes]:
     wrong = _disagreement(of, text)
     if wrong is None:
         return None, text
+    text = b"".join(_without_needless(of, _ELEMENT.findall(text), wrong=wrong))
     pieces, before = _PIECE.findall(text), -1
     while len(pieces) != before:
         before = len(pieces)
