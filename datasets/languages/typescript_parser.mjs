@@ -104,7 +104,7 @@ const LENIENT = { allowReturnOutsideFunction: true, allowSuperOutsideMethod: tru
 function lenient(parser) {
   class Lenient extends parser {
     raise(position, text) {
-      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|ctal|number/i.test(text);
+      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|'enum'|invalid use|ctal|number/i.test(text);
       if (!isLater && !/let is disallowed|can not be deleted/.test(text)) super.raise(position, text);
     }
     raiseRecoverable(position, text) {
