@@ -55,11 +55,15 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The folders (absolute paths) whose files may be read for *client*, and the globs of excluded files."""
+    """The folders (absolute paths) whose files may be read for *client*, and the globs of excluded files.
+
+    *compiler* is the program that checks the types of TypeScript; empty: none.
+    """
 
     client: int
     folders: tuple[str, ...]
     exclude: tuple[str, ...]
+    compiler: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,6 +252,13 @@ class Settings:
         "The file with the declarations that sLua scripts use (docs/slua.md); `languages` must contain "
         "`slua`. Empty: no declarations.",
     )
+    typescript: str = _option(
+        "",
+        text("a folder"),
+        "The folder in which you installed TypeScript 7, `.` for the workspace. Its checker then holds back "
+        "suggestions with faults of types in `.ts` and `.tsx` files (docs/suggestions.md). Empty: no types "
+        "are checked there. Read from `initializationOptions` only, as a program of the folder is run.",
+    )
     exclude: tuple[str, ...] = _option(
         (),
         names("globs", 1_000),
@@ -352,13 +359,16 @@ OPTIONS = tuple(_to_option(of) for of in fields(Settings))
 def with_own_server(settings: Settings, own: Settings) -> tuple[Settings, list[str]]:
     """*settings* without options that only the user's *own* settings may have; a sentence for each of them.
 
-    *settings* may come from a workspace, which must neither send code to another machine nor expose the value
-    of an environment variable.
+    *settings* may come from a workspace. That must not send code to another machine, name a program or expose
+    the value of an environment variable.
     """
     problems = []
     if settings.api_key_variable != own.api_key_variable:
         settings = replace(settings, api_key_variable=own.api_key_variable)
         problems.append("apiKeyVariable is read from initializationOptions only; it is ignored here.")
+    if settings.typescript != own.typescript:
+        settings = replace(settings, typescript=own.typescript)
+        problems.append("typescript is read from initializationOptions only; it is ignored here.")
     if is_remote(settings.model) and settings.model != own.model:
         settings = replace(settings, model=own.model)
         problems.append(

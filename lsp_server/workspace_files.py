@@ -187,15 +187,21 @@ MOST_FILES = 200
 MOST_BYTES = 10_000_000
 """Bytes of all files in memory."""
 
-_SUFFIXES = (".py", ".pyi")
+PYTHON_SUFFIXES = frozenset((".py", ".pyi"))
+TYPESCRIPT_SUFFIXES = frozenset((".ts", ".tsx", ".mts", ".cts", ".json"))
 
 
 @dataclass(slots=True)
 class WorkspaceFiles:
-    """The Python files of *folders* without the excluded ones, as they are on disk now."""
+    """The files of *folders* with some *suffixes*, without the excluded ones, as they are on disk now.
+
+    Those with more than *largest* bytes are not read.
+    """
 
     folders: tuple[Path, ...] = ()
     excluded: Exclusions = field(default_factory=Exclusions)
+    suffixes: frozenset[str] = PYTHON_SUFFIXES
+    largest: int = LARGEST_FILE
     _known: OrderedDict[Path, tuple[tuple[int, int], bytes]] = field(default_factory=OrderedDict)
     _size: int = 0
 
@@ -209,7 +215,7 @@ class WorkspaceFiles:
 
     def permitted(self, path: Path) -> Path | None:
         """The real path of *path*; None if it may not be read or does not exist."""
-        if path.suffix not in _SUFFIXES:
+        if path.suffix not in self.suffixes:
             return None
         try:
             path.stat()  # most of these files do not exist, and this is the quickest check
@@ -230,7 +236,7 @@ class WorkspaceFiles:
         if known is not None and known[0] == stamp:
             self._known.move_to_end(path)
             return known[1]
-        data = read_regular_file(path, LARGEST_FILE)
+        data = read_regular_file(path, self.largest)
         self._forget(path)
         if data is not None:
             self._known[path] = stamp, data

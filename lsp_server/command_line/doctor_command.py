@@ -17,9 +17,9 @@ from fimlsp import __version__
 from fimlsp.errors import explain
 from fimlsp.extras import package_version
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.checker.process import CheckedPlace, Checker
 from fimlsp.languages.python.names.client import Analysis
 from fimlsp.languages.python.names.known_names import NamesCursor
+from fimlsp.languages.type_checker.process import CheckedPlace, Checker
 from fimlsp.lsp_server.command_line.complete_command import DEADLINE_MS, TimedCompletion, make
 from fimlsp.lsp_server.documents import NoSuggestion
 from fimlsp.lsp_server.messages import DocumentId, Limits, Load
@@ -129,7 +129,8 @@ def find_fault() -> str:
     Raises:
         NoSuggestion: The fault is not found.
     """
-    checker, place = Checker(CHECKER_COMMAND), CheckedPlace(None, (), (), (3, 11), SAMPLE_LEFT, SAMPLE_RIGHT)
+    checker = Checker(CHECKER_COMMAND, is_installed=True)
+    place = CheckedPlace(None, (), (), (3, 11), SAMPLE_LEFT, SAMPLE_RIGHT)
     try:
         faults = checker.faults(place, [SAMPLE_FAULT], {}, START_S)
         if faults is None or faults[-1] is None:

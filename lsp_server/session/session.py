@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from fimlsp.languages.python.versions import Check
 from fimlsp.lsp_server.documents import UNREADABLE, CompletionRules, OpenDocuments, TextChange
@@ -26,7 +27,7 @@ from fimlsp.lsp_server.messages import (
 from fimlsp.lsp_server.options import AUTO, Settings, load_of, version_of
 from fimlsp.lsp_server.session.completer import Completer
 from fimlsp.lsp_server.session.status import Status, StatusBoard
-from fimlsp.lsp_server.session.workspace_reads import UserGrammars, WorkspaceFolders
+from fimlsp.lsp_server.session.workspace_reads import UserGrammars, WorkspaceFolders, compiler_of
 from fimlsp.lsp_server.worker_pool import TooManyWorkersError, WorkerHandle, WorkerPool
 from fimlsp.lsp_server.workspace_files import exclusions, path_of
 
@@ -52,6 +53,7 @@ class Session:
         self.log = logging.Logger("fimlsp.client", logging.INFO)
         self.status = StatusBoard(on_status)
         self._folders = WorkspaceFolders(self._apply_rules)
+        self._compiler = ""
         self._grammars = UserGrammars(self._apply_rules)
         self.documents = OpenDocuments(self.number, self._send, self._folders.python_of)
         self.completer = Completer(self.documents, pool.new_request, self.status, self.log)
@@ -103,10 +105,20 @@ class Session:
         if settings.exclude != before.exclude:
             for problem in exclusions(settings.exclude).problems:
                 self.log.warning("%s", problem)
+        if settings.typescript != before.typescript:
+            self._compiler = self._find_compiler()
         self._read_workspace()
         if load_of(settings) != load_of(before):
             self.completer.forget()
             self._change_model(load_of(settings))
+
+    def _find_compiler(self) -> str:
+        """The program that checks the types of TypeScript; empty without one, and a warning says why."""
+        name = self._settings.typescript
+        found = compiler_of(name, self._folders.paths) if name else Path()
+        if isinstance(found, str):
+            self.log.warning("%s", found)
+        return str(found) if name and isinstance(found, Path) else ""
 
     def set_automatic(self, is_on: bool) -> None:
         """Turn automatic completion on or off, until the next settings."""
@@ -117,6 +129,7 @@ class Session:
         """The editor opened or closed folders; both are URIs."""
         self._folders.remove(removed)
         self._folders.add(added)
+        self._compiler = self._find_compiler()
         self._read_workspace()
 
     def reload(self) -> None:
@@ -146,7 +159,7 @@ class Session:
         )
 
     def _workspace(self) -> Workspace:
-        return Workspace(self.number, self._folders.paths, self._settings.exclude)
+        return Workspace(self.number, self._folders.paths, self._settings.exclude, self._compiler)
 
     # Documents
 

@@ -274,3 +274,19 @@ def _path(file: str, folders: Sequence[str]) -> Path | None:
     if path.is_absolute():
         return path
     return Path(folders[0]) / path if folders else None
+
+
+def compiler_of(folder: str, folders: Sequence[str]) -> Path | str:
+    """The program of the TypeScript 7 in *folder*, or the reason that there is none."""
+    from fimlsp.languages.typescript.checker.compiler import NoCompilerError, compiler_in
+
+    path = _path(str(Path(folder).expanduser()), folders)
+    if path is None:
+        return (
+            f"Cannot check types: {folder} is a relative path, but no folder is open. "
+            f"Do give its whole path (option typescript)."
+        )
+    try:
+        return compiler_in(path)
+    except NoCompilerError as error:
+        return f"{error} (option typescript)"

@@ -355,7 +355,7 @@ class Backend:
     def has_names(self, when_done: Callable[[], None]) -> bool:
         """True if all names are looked up; otherwise *when_done* is called later, by another thread."""
         are_names = self._names is None or self._names.are_looked_up(when_done)
-        return are_names and (self._types is None or self._types.checker.is_at_rest(when_done))
+        return are_names and (self._types is None or self._types.are_at_rest(when_done))
 
     def complete(self, request: Complete, should_stop: Callable[[], bool]) -> Completion:
         """The completion at the cursor of *request*: complete middles, or a reason for none.

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.languages.python import Python
-from fimlsp.languages.python.checker.process import MOST_BYTES as MOST_CHECKED
 from fimlsp.languages.python.names.known_names import MOST_BYTES as MOST_ANALYSED
+from fimlsp.languages.type_checker.process import MOST_BYTES as MOST_CHECKED
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
@@ -27,6 +27,9 @@ from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import EditorPolicy
+
+_TYPED = frozenset(("TypeScript", "TSX"))
+"""The languages with a type checker that a user may name."""
 
 MOST_BYTES = 2_000_000
 """Bytes of all texts with engine documents; the newest text always has one."""
@@ -72,6 +75,11 @@ class DocumentEntry:
     def is_python(self) -> bool:
         """True if Python's names, imports and outlines apply to the document."""
         return isinstance(self.grammar, Python)
+
+    @property
+    def has_types(self) -> bool:
+        """True if there is a type checker of the document's language."""
+        return self.is_python or self.grammar.name in _TYPED
 
 
 class EngineDocuments:
@@ -175,15 +183,16 @@ class EngineDocuments:
         """
         entry = self._entries[document]
         is_small = len(entry.data) <= MOST_CHECKED
-        if self._types is None or not is_small or not isinstance(entry.grammar, Python):
+        if self._types is None or not is_small or not entry.has_types:
             return None
         opened = {
             other.path: other.data
             for other in self.others(document)
-            if other.path is not None and other.is_python and not other.is_cell
+            if other.path is not None and other.is_python == entry.is_python and not other.is_cell
         }
         around = self.around(document, offset)
-        return self._types.at(document.client, entry.path, entry.grammar.version, around, opened, deadline_ms)
+        version = entry.grammar.version if isinstance(entry.grammar, Python) else None
+        return self._types.at(document.client, entry.path, version, around, opened, deadline_ms)
 
     def others(self, name: DocumentId) -> list[DocumentEntry]:
         """The other documents of the same client, the most recently used first; no cells of its notebook."""

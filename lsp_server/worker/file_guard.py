@@ -13,14 +13,24 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fimlsp.languages.python.names.known_names import Question
 from fimlsp.languages.python.names.process import serve
 from fimlsp.lexing.automata.cached_files import cache_folder
-from fimlsp.lsp_server.workspace_files import LARGEST_FILE, WorkspaceFiles, workspace_files
+from fimlsp.lsp_server.workspace_files import (
+    LARGEST_FILE,
+    TYPESCRIPT_SUFFIXES,
+    WorkspaceFiles,
+    workspace_files,
+)
 from fimlsp.processes.confinement import forbid_effects
 from fimlsp.processes.helper import command_of
+
+if TYPE_CHECKING:
+    from fimlsp.languages.type_checker.process import CheckedPlace
 
 GUARDED_COMMAND = command_of("fimlsp.lsp_server.worker.file_guard", "main")
 
@@ -139,12 +149,30 @@ CHECKER_COMMAND = command_of("fimlsp.lsp_server.worker.file_guard", "serve_check
 
 
 def serve_checker() -> None:
-    """Run the checker of types. It gives ty copies of the files that the settings allow, and nothing else."""
+    """Run ty, the type checker of Python. It gets copies of the files that the settings allow, no others."""
     from ty import find_ty_bin
 
-    from fimlsp.languages.python.checker.process import CheckedPlace, serve
+    from fimlsp.languages.python.checker.ty import PythonProjects
+    from fimlsp.languages.type_checker.process import serve
 
     def reader(place: CheckedPlace) -> Callable[[Path], bytes | None]:
         return workspace_files(tuple(map(str, place.folders)), place.excluded).read
 
-    serve(find_ty_bin(), reader)
+    serve(PythonProjects(find_ty_bin()), reader)
+
+
+LARGEST_DECLARATIONS = 2_000_000
+
+TYPESCRIPT_CHECKER_COMMAND = command_of("fimlsp.lsp_server.worker.file_guard", "serve_typescript_checker")
+
+
+def serve_typescript_checker() -> None:
+    """As `serve_checker`, for TypeScript and its own compiler. Declarations of packages may be large."""
+    from fimlsp.languages.type_checker.process import serve
+    from fimlsp.languages.typescript.checker.compiler import TypeScriptProjects
+
+    def reader(place: CheckedPlace) -> Callable[[Path], bytes | None]:
+        files = workspace_files(tuple(map(str, place.folders)), place.excluded)
+        return replace(files, suffixes=TYPESCRIPT_SUFFIXES, largest=LARGEST_DECLARATIONS).read
+
+    serve(TypeScriptProjects(), reader)

@@ -1,19 +1,21 @@
-"""The faults that a type checker finds in suggestions of Python documents, in another process.
+"""The faults that type checkers find in suggestions of Python and TypeScript, in other processes.
 
 A file is prepared while it is edited, so that a text takes 5 ms for each 100 lines. A request waits at most a
-share of its time limit for all its answers. Without them, its texts count as right.
+share of its time limit for all its answers. Without them, its texts count as right. TypeScript is checked
+with the compiler that its user names.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fimlsp.languages.python.checker.process import CheckedPlace, Checker
+from fimlsp.languages.type_checker.process import CheckedPlace, Checker
 from fimlsp.lsp_server.messages import Workspace
-from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND
+from fimlsp.lsp_server.worker.file_guard import CHECKER_COMMAND, TYPESCRIPT_CHECKER_COMMAND
 from fimlsp.lsp_server.workspace_files import exclusions
 
 DEADLINE_SHARE = 0.1
@@ -63,10 +65,12 @@ class TypesAtCursor:
 
 
 class TypeChecks:
-    """The type checks of all clients; *checker* makes them."""
+    """The type checks of all clients; *python* and *typescript* make them."""
 
-    def __init__(self, checker: Checker | None = None) -> None:
-        self.checker = Checker(CHECKER_COMMAND) if checker is None else checker
+    def __init__(self, python: Checker | None = None, typescript: Checker | None = None) -> None:
+        has_ty = importlib.util.find_spec("ty") is not None
+        self.python = python or Checker(CHECKER_COMMAND, is_installed=has_ty)
+        self.typescript = typescript or Checker(TYPESCRIPT_CHECKER_COMMAND, is_installed=True)
         self._workspaces: dict[int, Workspace] = {}
         self._prepared: tuple[int, Path | None] | None = None
         self._prepared_at = 0.0
@@ -84,25 +88,38 @@ class TypeChecks:
         self,
         client: int,
         path: Path | None,
-        version: tuple[int, int],
+        version: tuple[int, int] | None,
         around: tuple[bytes, bytes],
         opened: Mapping[Path, bytes],
         deadline_ms: int,
-    ) -> TypesAtCursor:
+    ) -> TypesAtCursor | None:
         """The checks at a cursor in the file at *path*, with the texts *around* it. Does nothing yet.
 
-        *version* is that of Python, *opened* are the client's other documents, *deadline_ms* limits the time
-        of the request.
+        *version* is that of Python; None for TypeScript, which is checked if the client names a compiler.
+        *opened* are the client's other documents, *deadline_ms* limits the time of the request.
         """
         workspace = self._workspaces.get(client, Workspace(client, (), ()))
+        if version is None and not workspace.compiler:
+            return None
+        against = Path(workspace.compiler) if version is None else version
+        checker = self.typescript if version is None else self.python
         excluded = exclusions(workspace.exclude)
         readable = {other: text for other, text in opened.items() if not excluded.has(other)}
-        place = CheckedPlace(path, tuple(map(Path, workspace.folders)), workspace.exclude, version, *around)
-        return TypesAtCursor(self.checker, place, readable, DEADLINE_SHARE * deadline_ms / 1000)
+        place = CheckedPlace(path, tuple(map(Path, workspace.folders)), workspace.exclude, against, *around)
+        return TypesAtCursor(checker, place, readable, DEADLINE_SHARE * deadline_ms / 1000)
 
     def prepare(self, client: int, here: TypesAtCursor) -> None:
         """Start to read all that texts *here* depend on, unless that was done a moment ago."""
         file, now = (client, here.place.path), time.monotonic()
         if file != self._prepared or now > self._prepared_at + PREPARE_S:
             self._prepared, self._prepared_at = file, now
-            self.checker.prepare(here.place, here.opened)
+            here.checker.prepare(here.place, here.opened)
+
+    def are_at_rest(self, callback: Callable[[], None]) -> bool:
+        """As `Checker.is_at_rest`, for both checkers."""
+        return self.python.is_at_rest(callback) and self.typescript.is_at_rest(callback)
+
+    def close(self) -> None:
+        """End both processes."""
+        self.python.close()
+        self.typescript.close()

@@ -37,6 +37,7 @@ export const SERVER_OPTIONS = [
   "languages",
   "grammars",
   "interface",
+  "typescript",
   "exclude",
   "completion",
   "cacheSize",

@@ -14,9 +14,10 @@ from ty import find_ty_bin
 
 from fimlsp.datasets.shown.verdict import with_body
 from fimlsp.datasets.shown.writing.places import Place, first_line
-from fimlsp.languages.python.checker.process import CheckedPlace, CheckQuestion, TypeChecker
-from fimlsp.languages.python.checker.ty_server import TyError
+from fimlsp.languages.python.checker.ty import PythonProjects
 from fimlsp.languages.python.versions import DEFAULT_VERSION
+from fimlsp.languages.type_checker.language_server import TypeServerError
+from fimlsp.languages.type_checker.process import CheckedPlace, CheckQuestion, TypeChecker
 
 DOUBLED_MIN = 4
 """Characters that count as doubled if a text ends with them and they follow as well."""
@@ -87,7 +88,7 @@ class TypeVerdicts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
-        self._checker = TypeChecker(find_ty_bin(), lambda _: _source)
+        self._checker = TypeChecker(PythonProjects(find_ty_bin()), lambda _: _source)
 
     def has_fault(self, path: Path, left: str, text: str, right: str) -> bool | None:
         """True if *text* has a fault between *left* and *right* in the file at *path*; None if not known."""
@@ -95,7 +96,7 @@ class TypeVerdicts:
         place = CheckedPlace(path.resolve(), (self._folder,), (), DEFAULT_VERSION, *around)
         try:
             return self._checker.answer(CheckQuestion(place, (text.encode(),)))[0] is not None
-        except (OSError, TyError):
+        except (OSError, TypeServerError):
             return None
 
     def close(self) -> None:

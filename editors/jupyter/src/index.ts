@@ -30,7 +30,7 @@ const LONGEST_STATUS = 60;
 const NOTICE_MS = 4_000;
 
 /** Settings that need a new server, as it takes them from its start only. */
-const AT_START = ["model", "apiKeyVariable"];
+const AT_START = ["model", "apiKeyVariable", "typescript"];
 
 /** A setting of the page itself. */
 const KERNEL = "kernelVariables";

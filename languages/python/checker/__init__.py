@@ -1,1 +1,1 @@
-"""Checks the types of a joined text: a process with a type checker, the modules it sees, and a client."""
+"""The types of Python by ty: the copies of modules that it sees, and the diagnostics that count."""

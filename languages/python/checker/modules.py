@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from fimlsp.languages.python.missing_names.import_table import imports_in
+from fimlsp.languages.type_checker.language_server import Change
 
 MOST_MODULES = 200
 """Modules that are copied for a document; those further away have any member."""
@@ -42,13 +42,6 @@ _COMPILED = (".so", ".pyd", ".dll")
 
 Name = tuple[str, ...]
 """The parts of an absolute name of a module."""
-
-
-class Change(NamedTuple):
-    """A file of the folder that was `made`, `changed` or `removed`."""
-
-    path: Path
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)

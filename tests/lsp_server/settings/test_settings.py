@@ -111,11 +111,13 @@ OWN = [
     (Settings(model=ELSEWHERE + "#other"), Settings(model=ELSEWHERE), Settings(model=ELSEWHERE), 1),
     (Settings(model="http://me@127.0.0.1"), Settings(), Settings(), 1),
     (Settings(api_key_variable="HOME"), Settings(), Settings(), 1),
+    (Settings(typescript="."), Settings(), Settings(), 1),
+    (Settings(typescript="/a"), Settings(typescript="/a"), Settings(typescript="/a"), 0),
     (Settings(api_key_variable="KEY"), Settings(api_key_variable="KEY"), Settings(api_key_variable="KEY"), 0),
 ]
 
 
 @pytest.mark.parametrize(("asked", "own", "used", "problems"), OWN)
-def test_only_the_users_own_settings_send_code_or_keys_elsewhere(asked, own, used, problems):
+def test_only_the_users_own_settings_send_code_or_keys_elsewhere_or_name_programs(asked, own, used, problems):
     found, told = with_own_server(asked, own)
     assert (found, len(told)) == (used, problems)

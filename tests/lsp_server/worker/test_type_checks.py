@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from fimlsp.languages import LANGUAGES
 from fimlsp.languages.python import Python, python
-from fimlsp.languages.python.checker.ty_server import TypeFault
 from fimlsp.languages.python.editor_policy import PYTHON_POLICY
+from fimlsp.languages.type_checker.faults import TypeFault
+from fimlsp.languages.typescript.checker.compiler import compiler_in
 from fimlsp.lsp_server.messages import DocumentId, Workspace
 from fimlsp.lsp_server.worker.answers import to_completion
 from fimlsp.lsp_server.worker.engine_documents import EngineDocuments
@@ -21,6 +23,7 @@ from fimlsp.models.decoding.middle import Middle
 from fimlsp.quotient.contexts.replacement import Replacement
 from fimlsp.quotient.engine import Engine
 
+from ...languages.typescript.checker.test_compiler import INSTALLED
 from ..local_files import write
 from ..waiting import block_until
 
@@ -54,15 +57,15 @@ LEFT = (
 def checks():
     checks = TypeChecks()
     yield checks
-    checks.checker.close()
+    checks.close()
 
 
-def known(checks, here, *texts):
+def known(here, *texts):
     """The ends of the faults of *texts*, as soon as the checker answers at all."""
     faults = []
 
     def are_known():
-        faults[:] = checks.checker.faults(here.place, [*texts, b"undefined"], here.opened, 600.0) or []
+        faults[:] = here.checker.faults(here.place, [*texts, b"undefined_name"], here.opened, 600.0) or []
         return bool(faults)
 
     block_until(are_known)
@@ -89,9 +92,9 @@ def test_a_hostile_workspace_is_read_and_not_run(tmp_path, checks, monkeypatch):
     )
     assert here.opened == {}
     unknown = [b"hidden.a", b"large.a", b"pipe.a", b"link.a", b"device.a", b"loop.a"]
-    assert known(checks, here, *unknown) == [False] * len(unknown)
+    assert known(here, *unknown) == [False] * len(unknown)
     wrong = [b"Order.prices", b"third.go(1, 2)", b"os.nope"]
-    assert known(checks, here, *wrong, b"Order.price", b"third.go(1)") == [True] * 3 + [False] * 2
+    assert known(here, *wrong, b"Order.price", b"third.go(1)") == [True] * 3 + [False] * 2
     assert not (tmp_path / "mark").exists()
 
 
@@ -101,10 +104,10 @@ def test_only_the_workspace_is_read(tmp_path, checks):
     checks.enter(Workspace(1, (str(inside),), ()))
     left = b"import own, other\ny = "
     here = checks.at(1, inside / "main.py", (3, 11), (left, b"\n"), {}, 0)
-    assert known(checks, here, b"own.y", b"other.y", b"own.x") == [True, False, False]
+    assert known(here, b"own.y", b"other.y", b"own.x") == [True, False, False]
     checks.leave(1)
     here = checks.at(1, inside / "main.py", (3, 11), (left, b"\n"), {}, 0)
-    assert known(checks, here, b"own.y", b"own.x") == [False, False]
+    assert known(here, b"own.y", b"own.x") == [False, False]
 
 
 class ScriptedChecker:
@@ -140,6 +143,42 @@ def test_a_place_is_prepared_from_time_to_time(monkeypatch):
     documents.edit(other, 2, Replacement(1, 1, b"y"))
     assert len(checker.prepared) == 3
     assert checker.prepared[-1][0].left == b"zy"
+
+
+def test_each_language_has_its_checker():
+    python, typescript = ScriptedChecker(), ScriptedChecker()
+    checks = TypeChecks(python, typescript)
+    documents = EngineDocuments(Engine, types=checks)
+    script, other = DocumentId(1, "file:///w/a.ts"), DocumentId(1, "file:///w/b.tsx")
+    documents.open(script, 1, b"let a = 1\n", LANGUAGES["typescript"].language())
+    assert documents.types_at(script, 0, 0) is None
+    checks.enter(Workspace(1, ("/w",), (), "/installed/tsc"))
+    documents.open(other, 1, b"let b = 1\n", LANGUAGES["tsx"].language())
+    documents.open(DocumentId(1, "file:///w/c.py"), 1, b"c = 1\n", Python())
+    documents.open(DocumentId(1, "file:///w/d.js"), 1, b"let d = 1\n", LANGUAGES["javascript"].language())
+    (place, opened), (in_python, beside) = typescript.prepared[-1], python.prepared[-1]
+    assert (place.path, place.against) == (Path("/w/b.tsx"), Path("/installed/tsc"))
+    assert opened == {Path("/w/a.ts"): b"let a = 1\n"}
+    assert (in_python.path, in_python.against, beside) == (Path("/w/c.py"), Python().version, {})
+    assert len(typescript.prepared) == 1
+
+
+@pytest.mark.node
+def test_typescript_is_checked_in_the_confined_process(tmp_path, checks):
+    write(tmp_path, {"work/shape.ts": "export const size = 1\n", "work/main.ts": "", "hidden.ts": SECRET})
+    folder = tmp_path / "work"
+    (folder / "link.ts").symlink_to(tmp_path / "hidden.ts")
+    checks.enter(Workspace(1, (str(folder),), (), str(compiler_in(INSTALLED))))
+    for name, texts, faulty in [
+        ("./shape", (b"size.nope", b"size.toFixed()", b"nope"), [True, False, True]),
+        ("./link", (b"secret.nope", b"size.nope", b"nope"), [False, False, True]),
+    ]:
+        left = f"import {{ size }} from './shape'\nimport {{ secret }} from '{name}'\n".encode()
+        here = checks.at(1, folder / "main.ts", None, (left, b"\n"), {}, 0)
+        assert known(here, *texts) == faulty
+
+
+SECRET = "export const secret = 1\n"
 
 
 def test_questions_are_few_and_answers_are_kept():

@@ -13,9 +13,12 @@ import pytest
 from ty import find_ty_bin
 
 from fimlsp.datasets.programs.sandbox import missing_layers
-from fimlsp.languages.python.checker import process, ty_server
-from fimlsp.languages.python.checker.process import CheckedPlace, Checker, CheckQuestion, TypeChecker
-from fimlsp.languages.python.checker.ty_server import LONGEST_WORDS, TyError, in_words
+from fimlsp.languages.python.checker import ty
+from fimlsp.languages.python.checker.ty import PythonProjects, ty_server
+from fimlsp.languages.type_checker import language_server, process
+from fimlsp.languages.type_checker.faults import LONGEST_WORDS, in_words
+from fimlsp.languages.type_checker.language_server import Bounds, TypeServerError
+from fimlsp.languages.type_checker.process import CheckedPlace, Checker, CheckQuestion, TypeChecker
 from fimlsp.processes.confinement import LANDLOCK
 from fimlsp.processes.helper import command_of
 
@@ -29,7 +32,7 @@ def place(marked, path=None, folders=(), excluded=()):
 
 @pytest.fixture(scope="module")
 def checker():
-    checker = TypeChecker(find_ty_bin(), lambda _: lambda path: path.read_bytes())
+    checker = TypeChecker(PythonProjects(find_ty_bin()), lambda _: lambda path: path.read_bytes())
     yield checker
     checker.end()
 
@@ -159,23 +162,23 @@ def test_words_are_short():
 def test_too_much_memory_or_time_ends_ty(monkeypatch):
     started = []
 
-    class Counted(ty_server.TyServer):
-        def __init__(self, *arguments):
-            started.append(self)
-            super().__init__(*arguments)
+    def counted(*arguments):
+        started.append(ty_server(*arguments))
+        return started[-1]
 
-    monkeypatch.setattr(process, "TyServer", Counted)
-    checker = TypeChecker(find_ty_bin(), lambda _: lambda _: None)
+    monkeypatch.setattr(ty, "ty_server", counted)
+    checker = TypeChecker(PythonProjects(find_ty_bin()), lambda _: lambda _: None)
     question = CheckQuestion(place("x = 1\n<|>\n"), (b"x.nope",))
-    monkeypatch.setattr(process, "GROWN_BYTES", 1)
+    monkeypatch.setattr(ty, "BOUNDS", Bounds(ty.BOUNDS.seconds, 1))
     for number in (1, 2):
         (fault,) = checker.answer(question)  # on Linux from a new process each time
         assert fault is not None
         assert len(started) == (number if sys.platform.startswith("linux") else 1)
-    monkeypatch.setattr(ty_server, "MOST_S", -1.0)
-    monkeypatch.setattr(ty_server, "WATCH_S", 0.0)
+    checker.end()
+    monkeypatch.setattr(ty, "BOUNDS", Bounds(-1.0, ty.BOUNDS.size))
+    monkeypatch.setattr(language_server, "WATCH_S", 0.0)
     big = "".join(f"def f{n}(x):\n    return [f{n}(y) for y in x]\n" for n in range(3_000))
-    with pytest.raises((TyError, OSError)):
+    with pytest.raises((TypeServerError, OSError)):
         checker.answer(CheckQuestion(place(big + "<|>\n"), (b"x.nope",)))
 
 
@@ -190,8 +193,8 @@ def fake(code):
 def client_of():
     clients = []
 
-    def make(command):
-        clients.append(Checker(command))
+    def make(command, *, is_installed=True):
+        clients.append(Checker(command, is_installed=is_installed))
         return clients[-1]
 
     yield make
@@ -269,12 +272,11 @@ def test_only_changed_documents_are_sent(client_of, tmp_path):
         assert set(checker.faults(AT, [b"1"], opened, WAIT_S)) == sent
 
 
-def test_large_files_and_missing_packages_are_not_checked(client_of, monkeypatch):
+def test_large_files_and_missing_packages_are_not_checked(client_of):
     checker = client_of(fake("while True: ask(); tell(())"))
     large = place("x = 1\n" * (process.MOST_BYTES // 6 + 1) + "<|>")
     assert checker.faults(large, [b"1"], {}, WAIT_S) is None
-    monkeypatch.setattr(process.importlib.util, "find_spec", lambda _: None)
-    assert client_of(fake("")).faults(AT, [b"1"], {}, WAIT_S) is None
+    assert client_of(fake(""), is_installed=False).faults(AT, [b"1"], {}, WAIT_S) is None
 
 
 def test_nothing_is_left_behind(client_of, tmp_path, monkeypatch):
@@ -305,8 +307,8 @@ def test_ty_writes_in_its_folder_alone(tmp_path):
     program = tmp_path / "ty"
     program.write_text("#!/bin/sh\necho a > ../here\necho a > ../../there\ncat > ../read\n")
     program.chmod(0o700)
-    with pytest.raises(TyError):
-        ty_server.TyServer(str(program), tmp_path / "own", (3, 11))
+    with pytest.raises(TypeServerError):
+        ty_server(str(program), tmp_path / "own", (3, 11))
     assert (tmp_path / "own" / "here").exists()
     assert not (tmp_path / "there").exists()
 

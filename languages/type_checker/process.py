@@ -1,7 +1,7 @@
-"""The process of the checker, and its client, which prepares places while the user types.
+"""The process of a type checker, and its client, which prepares places while the user types.
 
-The process copies modules, asks ty, and answers one question after the other. It holds ty and its folder, and
-ends both with itself. A client starts it again when it has ended.
+The process copies modules, asks the checker of its language, and answers one question after the other. It
+holds that checker and its folder, and ends both with itself. A client starts it again when it has ended.
 
 In the client a thread keeps the process and sends one question at a time, the newest. `Checker.faults` waits
 for its answer as long as the caller allows, and no other call waits. Without an answer no fault is known.
@@ -9,7 +9,6 @@ for its answer as long as the caller allows, and no other call waits. Without an
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pickle
 import shutil
@@ -22,18 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from threading import Condition, Thread
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
-from fimlsp.languages.python.checker.modules import (
-    UNTITLED,
-    ModuleCopies,
-    Name,
-    above_package,
-    imported_modules,
-    installed_packages,
-    source_folders,
-)
-from fimlsp.languages.python.checker.ty_server import Diagnostic, TyError, TypeFault, TyServer, first_fault
+from fimlsp.languages.type_checker.faults import Judge, TypeFault, first_fault
+from fimlsp.languages.type_checker.language_server import Diagnostic, TypeServer, TypeServerError
 from fimlsp.processes.bounded import claim_pipes, limit_memory
 from fimlsp.processes.helper import HelperEndedError, HelperProcess
 
@@ -43,24 +34,22 @@ PREFIX = "fimlsp-types-"
 MOST_BYTES = 300_000
 """The largest file that is checked."""
 
-GROWN_BYTES = 400_000_000
-"""The size from which ty is started anew after a question."""
-
-LARGEST_BYTES = 2_000_000_000
-"""The limit of the address spaces of the process and of ty, where the system can set one."""
+LARGEST_BYTES = 4_000_000_000
+"""The limit of the address spaces of the process and of the checker, where the system can set one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedPlace:
     """A place between *left* and *right* in the file at *path*; None for a buffer without one.
 
-    *folders* and *excluded* decide about the files that may be read. *version* is that of Python.
+    *folders* and *excluded* decide about the files that may be read. *against* is the version of Python, or
+    the compiler of TypeScript.
     """
 
     path: Path | None
     folders: tuple[Path, ...]
     excluded: tuple[str, ...]
-    version: tuple[int, int]
+    against: tuple[int, int] | Path
     left: bytes
     right: bytes
 
@@ -85,35 +74,65 @@ Reader = Callable[[CheckedPlace], Callable[[Path], bytes | None]]
 """Returns, for a place, the function that reads a file; it returns None for one that may not be read."""
 
 
+class Project(Judge, Protocol):
+    """A checker with the modules that texts of one search path import."""
+
+    @property
+    def server(self) -> TypeServer:
+        """The checker."""
+
+    def refresh(self) -> None:
+        """Compare all modules with the disk at the next text."""
+
+    def diagnostics(self, place: CheckedPlace, text: bytes) -> list[Diagnostic]:
+        """The diagnostics of *place* with *text*.
+
+        Raises:
+            OSError, TypeServerError: The checker has ended.
+        """
+
+
+class Projects(Protocol):
+    """The projects of a language."""
+
+    def key(self, place: CheckedPlace) -> object:
+        """The value by which places of one project are equal."""
+
+    def make(self, place: CheckedPlace, folder: Path, read: Callable[[Path], bytes | None]) -> Project:
+        """The project of *place* in an empty *folder*. *read* decides alone about the files that it reads.
+
+        Raises:
+            OSError, TypeServerError: The checker does not start.
+        """
+
+
 @dataclass(slots=True)
-class _Project:
-    """ty with the copies of modules for one search path and version."""
+class _Current:
+    """The project in use, its key, and its folder."""
 
     key: object
-    scratch: TemporaryDirectory[str]
-    ty: TyServer
-    copies: ModuleCopies
-    imports: tuple[Name, ...] = ()
+    folder: TemporaryDirectory[str]
+    project: Project
 
     def end(self) -> None:
-        self.ty.end()
-        self.scratch.cleanup()
+        self.project.server.end()
+        self.folder.cleanup()
 
 
 @dataclass(slots=True)
 class TypeChecker:
-    """Answers questions with the *program* ty; *reader* decides about the files that may be read."""
+    """Answers questions with the checker of *projects*; *reader* decides about the files that may be read."""
 
-    program: str
+    projects: Projects
     reader: Reader
-    _project: _Project | None = None
+    _current: _Current | None = None
     _opened: dict[Path, bytes] = field(default_factory=dict)
 
     def answer(self, question: CheckQuestion) -> CheckAnswer:
         """The first fault of each text of *question*.
 
         Raises:
-            OSError, TyError: ty has ended; the next question starts it anew.
+            OSError, TypeServerError: The checker has ended; the next question starts it anew.
         """
         for path, text in question.opened:
             if text is None:
@@ -127,82 +146,58 @@ class TypeChecker:
             raise
 
     def end(self) -> None:
-        """End ty and remove its folder."""
-        project, self._project = self._project, None
-        if project is not None:
-            project.end()
+        """End the checker and remove its folder."""
+        current, self._current = self._current, None
+        if current is not None:
+            current.end()
 
     def _answer(self, place: CheckedPlace, texts: tuple[bytes, ...]) -> CheckAnswer:
         project = self._project_of(place)
-        document = _document_name(place.path)
         if not texts:
-            project.imports = ()  # so that all copies are compared with the disk
-            self._diagnostics(project, document, place, b"")
-        faults = [self._fault(project, document, place, text) for text in texts]
-        if project.ty.size > GROWN_BYTES:
+            project.refresh()
+            project.diagnostics(place, b"")
+        faults = [_fault(project, place, text) for text in texts]
+        if project.server.size > project.server.bounds.size:
             self.end()
         return tuple(faults)
 
-    def _fault(self, project: _Project, document: Name, place: CheckedPlace, text: bytes) -> TypeFault | None:
-        """The first fault of *text*.
-
-        Only if there seems to be one, the place is also checked without *text*.
-        """
-        found = self._diagnostics(project, document, place, text)
-        if first_fault(place.left, text, place.right, found) is None:
-            return None
-        before = self._diagnostics(project, document, place, b"")
-        return first_fault(place.left, text, place.right, found, before)
-
-    def _project_of(self, place: CheckedPlace) -> _Project:
-        packages = (packages for folder in place.folders for packages in installed_packages(folder))
-        roots = (*source_folders(place.path, place.folders), *packages)
-        key = roots, place.folders, place.excluded, place.version
-        if self._project is None or self._project.key != key:
+    def _project_of(self, place: CheckedPlace) -> Project:
+        key = self.projects.key(place), place.folders, place.excluded, place.against
+        if self._current is None or self._current.key != key:
             self.end()
-            scratch = TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True)
-            try:
-                ty = TyServer(self.program, Path(scratch.name).resolve(), place.version)
-            except BaseException:
-                scratch.cleanup()
-                raise
+            folder = TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True)
             read = self.reader(place)
-            copies = ModuleCopies(ty.modules, roots, lambda path: self._opened.get(path) or read(path))
-            self._project = _Project(key, scratch, ty, copies)
-        return self._project
-
-    def _diagnostics(
-        self, project: _Project, document: Name, place: CheckedPlace, text: bytes
-    ) -> list[Diagnostic]:
-        data = place.left + text + place.right
-        imports = tuple(imported_modules(data, document[:-1]))
-        if imports != project.imports:
-            project.ty.announce(project.copies.update(document, imports))
-            project.imports = imports
-        ending = ".pyi" if place.path is not None and place.path.suffix == ".pyi" else ".py"
-        path, changes = project.copies.place(document, ending)
-        project.ty.announce(changes)
-        return project.ty.diagnostics(path, data.decode())
+            try:
+                project = self.projects.make(
+                    place, Path(folder.name).resolve(), lambda path: self._opened.get(path) or read(path)
+                )
+            except BaseException:
+                folder.cleanup()
+                raise
+            self._current = _Current(key, folder, project)
+        return self._current.project
 
 
-def _document_name(path: Path | None) -> Name:
-    """The name of the module at *path* within its outermost package."""
-    if path is None:
-        return (UNTITLED,)
-    return path.relative_to(above_package(path.parent)).with_suffix("").parts
+def _fault(project: Project, place: CheckedPlace, text: bytes) -> TypeFault | None:
+    """The first fault of *text*; only if there seems to be one, *place* is also checked without *text*."""
+    found = project.diagnostics(place, text)
+    around = place.left, text, place.right
+    if first_fault(project, *around, found) is None:
+        return None
+    return first_fault(project, *around, found, project.diagnostics(place, b""))
 
 
-def serve(program: str, reader: Reader) -> None:
+def serve(projects: Projects, reader: Reader) -> None:
     """Answer the questions of standard input up to its end; see `TypeChecker`.
 
-    A question about a text that is not UTF-8, or that ends ty, has the answer None.
+    A question about a text that is not UTF-8, or that ends the checker, has the answer None.
     """
     source, sink = claim_pipes()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the folder is removed
     limit_memory(LARGEST_BYTES)
     remove_abandoned(Path(gettempdir()))
-    checker = TypeChecker(program, reader)
+    checker = TypeChecker(projects, reader)
     try:
         _answer_all(checker, source, sink)
     finally:
@@ -235,7 +230,7 @@ def _answer_all(checker: TypeChecker, source: BinaryIO, sink: BinaryIO) -> None:
         while True:
             question: CheckQuestion = pickle.load(source)
             answer: CheckAnswer | None = None
-            with suppress(OSError, TyError, UnicodeDecodeError, ValueError):
+            with suppress(OSError, TypeServerError, UnicodeDecodeError, ValueError):
                 answer = checker.answer(question)
             pickle.dump(answer, sink)
             sink.flush()
@@ -257,9 +252,12 @@ class _Asked:
 
 
 class Checker:
-    """Checks texts in a process that *command* starts when it is first needed."""
+    """Checks texts in a process that *command* starts when it is first needed.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    Without an installed checker nothing starts, and no fault is known.
+    """
+
+    def __init__(self, command: Sequence[str], *, is_installed: bool) -> None:
         self._changed = Condition()
         self._next: _Asked | None = None
         self._is_busy = False
@@ -269,7 +267,7 @@ class Checker:
         self._sent: dict[Path, bytes] = {}
         self._paused_until = 0.0
         self._cost: tuple[Path | None, float] = None, 0.0
-        self._is_installed = importlib.util.find_spec("ty") is not None
+        self._is_installed = is_installed
 
     def prepare(self, place: CheckedPlace, opened: OpenTexts) -> None:
         """Start to read all that texts at *place* depend on; *opened* are the other open documents."""

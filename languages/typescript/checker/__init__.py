@@ -1,0 +1,1 @@
+"""The types of TypeScript by its own compiler: the copies that it sees, and the errors that count."""
