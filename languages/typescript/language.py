@@ -44,6 +44,7 @@ TYPESCRIPT_POLICY = TreePolicy(
         re.DOTALL,
     ),
     prose=re.compile(rb"\s*/[/*]"),
+    field_opener=b"${",
     access=re.compile(rb"[(\[]|\??\.(?![.\d])"),
     repeatable=re.compile(rb"(?:\} else \{|\} catch .*\{|default:|break;?|continue;?|return\b.*)\Z"),
 )

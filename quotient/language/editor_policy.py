@@ -39,6 +39,7 @@ class EditorPolicy:
         block_closer: matches a line that only closes parts of code begun above it.
         not_code: matches strings and comments, those without an end up to the end of the text or line.
         prose: matches the beginning of a text with sentences rather than code.
+        field_opener: the sign that starts a field of a string, which `}` ends; empty if there are none.
         access: matches a sign that calls, indexes or goes into the value of a name directly before it.
     """
 
@@ -51,6 +52,7 @@ class EditorPolicy:
     block_closer: Pattern[bytes] = re.compile(rb"[)\]},:;\s]*\Z")
     not_code: Pattern[bytes] = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"?")
     prose: Pattern[bytes] = re.compile(rb"(?!)")
+    field_opener: bytes = b""
     access: Pattern[bytes] = re.compile(rb"[(\[]|\.(?![.\d])")
 
     def opens_block(self, line: bytes) -> bool:
@@ -102,7 +104,7 @@ class EditorPolicy:
     def first_joining_fault(self, left: bytes, text: bytes, right: bytes) -> int | None:
         """As `first_issue`, for the line that *text* makes with *right*.
 
-        It says nothing twice, and comments out no code.
+        It says nothing twice, comments out no code, and leaves no closer of a field over.
         """
         line = JoinedLine.of(left, text, right)
         mark = b"" if self.comment is None or self.comment.end else self.comment.begin.encode()
@@ -110,6 +112,7 @@ class EditorPolicy:
             line.cut_in_word(lambda word: word in self.known_names or is_word_of(word, left, right)),
             line.cut_before_access(self.access, lambda: self.ends_in_code(left + text[: line.start])),
             line.cut_repetition(self.only_closes),
+            line.cut_field(self.field_opener),
             line.cut_comment(mark, lambda end: self.ends_in_code(left + text[: line.start + end])),
         )
         return min((line.start + cut for cut in cuts if cut is not None), default=None)

@@ -104,6 +104,29 @@ class JoinedLine:
             at = self.text.find(mark, at + 1)
         return at if at >= 0 else None
 
+    def cut_field(self, opener: bytes) -> int | None:
+        """The length of the text before it ends a field of a string that the text after it ends.
+
+        *opener* starts fields, as `${` does in templates; empty if there are none. Without this rule the end
+        that an editor has added would be a part of the string.
+        """
+        if not opener or not self.rest.startswith(b"}"):
+            return None
+        opened = list[bytes]()
+        for sign in re.finditer(re.escape(opener) + rb"|[{}]", self.head):
+            if sign[0] != b"}":
+                opened.append(sign[0])
+            elif opened:
+                opened.pop()
+        if opened[-1:] != [opener]:
+            return None
+        depth = 1
+        for sign in re.finditer(rb"[{}]", self.text):
+            depth += 1 if sign[0] == b"{" else -1
+            if not depth:
+                return sign.start()
+        return None
+
     def _starts_with(self, rest: bytes, only_closes: Callable[[bytes], bool]) -> bool:
         """True if the text starts with all of *rest* but the signs at its end that close something."""
         pieces = [*_PIECE.finditer(rest)]

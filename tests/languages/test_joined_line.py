@@ -119,16 +119,32 @@ COMMENTED_OUT = [
 ]
 
 
+SCRIPTS = ("typescript", "javascript", "tsx", "jsx")
+
+FIELDS = [
+    (SCRIPTS, "f(`${<|base¦}/${id}|>}`);\n"),
+    (SCRIPTS, "x = `\n  margin: ${<|space¦}px;|>}\n`;\n"),
+    (SCRIPTS, "x = `${a} ${<|{ b: 1 }.b¦} c|>}`;\n"),
+    (SCRIPTS, "x = `a ${<|b|>}`;\n"),
+    (SCRIPTS, "x = `${<|{ a: 1 }.a|>}`;\n"),
+    (SCRIPTS, "x = `${<|a}${b|>`;\n"),
+    (SCRIPTS, "x = `${a}<|}|>}`;\n"),
+    (SCRIPTS, "x = `${(() => {<|return a|>})()}`;\n"),
+    (SCRIPTS, "x = {<|a|>}\n"),
+    (SCRIPTS, "if (a) {<|b} else {c|>}\n"),
+]
+
+
 def in_each_language(cases):
     return [(name, marked) for names, marked in cases for name in names]
 
 
 @pytest.mark.parametrize(
     ("name", "marked"),
-    in_each_language([*WITHIN_A_WORD, *BEFORE_A_WORD, *BEFORE_ACCESS, *SAID_AGAIN, *COMMENTED_OUT]),
+    in_each_language([*WITHIN_A_WORD, *BEFORE_A_WORD, *BEFORE_ACCESS, *SAID_AGAIN, *FIELDS, *COMMENTED_OUT]),
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_the_joined_line_says_nothing_twice_and_comments_out_no_code(name, marked, line_end):
+def test_the_joined_line_says_nothing_twice_and_leaves_nothing_over(name, marked, line_end):
     left, rest = marked.replace("\n", line_end).split("<|")
     text, right = rest.split("|>")
     at = text.find("¦")
