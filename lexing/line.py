@@ -439,6 +439,7 @@ class _Reader:
             if kind not in lexical.skipped:
                 read.append(kind)
                 if may_follow is not None and not may_follow(read[-2:]):
+                    self.seen = max(self.seen, position + (position < end))
                     return
             if kind not in lexical.mode_changers:
                 continue
@@ -462,6 +463,7 @@ class _Reader:
         while position < size:
             following = rows[state][data[position]]
             if not following:
+                seen = position + 1
                 break
             position += 1
             if following == state:
@@ -470,10 +472,10 @@ class _Reader:
             if accepts[state] >= 0:
                 longest = accepts[state], position
         else:
-            position = size if longest is not None and longest[1] == size else sys.maxsize
+            seen = position = size if longest is not None and longest[1] == size else sys.maxsize
         is_lexeme = longest is not None and longest[0] != lexical.bad
         if not is_lexeme or longest is None or position > longest[1]:
-            self.seen = max(self.seen, position)
+            self.seen = max(self.seen, seen)
         return longest if is_lexeme else None
 
 

@@ -45,14 +45,17 @@ function isOdd(node) {
   if (ts.isExpressionStatement(node) && ts.isIdentifier(node.expression) && node.expression.text === "declare") return true;
   const isUnary = ts.isPrefixUnaryExpression(node) || ts.isPostfixUnaryExpression(node);
   const counts = isUnary && [SyntaxKind.PlusPlusToken, SyntaxKind.MinusMinusToken].includes(node.operator);
-  if (counts && !isTarget(node.operand)) return true;
+  if (counts && !isCounted(node.operand)) return true;
   if (ts.isBinaryExpression(node) && ts.isAssignmentOperator(node.operatorToken.kind) && !isTarget(node.left)) return true;
   return ts.forEachChild(node, isOdd) ?? false;
 }
 
+function isCounted(node) {
+  return [ts.isIdentifier, ts.isPropertyAccessExpression, ts.isElementAccessExpression, ts.isNonNullExpression, ts.isParenthesizedExpression].some((is) => is(node));
+}
+
 function isTarget(node) {
-  return [ts.isIdentifier, ts.isPropertyAccessExpression, ts.isElementAccessExpression, ts.isNonNullExpression, ts.isParenthesizedExpression,
-    ts.isObjectLiteralExpression, ts.isArrayLiteralExpression].some((is) => is(node));
+  return isCounted(node) || ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node);
 }
 
 function checked(text, name = "/text.ts") {
@@ -101,7 +104,7 @@ const LENIENT = { allowReturnOutsideFunction: true, allowSuperOutsideMethod: tru
 function lenient(parser) {
   class Lenient extends parser {
     raise(position, text) {
-      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|ctal|number/i.test(text);
+      const isLater = LATER.test(text) && !/await|escape|unexpected|reserved word|'enum'|invalid use|ctal|number/i.test(text);
       if (!isLater && !/let is disallowed|can not be deleted/.test(text)) super.raise(position, text);
     }
     raiseRecoverable(position, text) {

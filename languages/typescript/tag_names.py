@@ -297,7 +297,10 @@ def _moved(fault: Fault, shift: int, begin: int) -> Fault:
 
 
 def _renamed(data: bytes, opening: int, closing: int, begin: int, end: int) -> list[tuple[int, int, bytes]]:
-    """The edit of `data[begin:end]` that makes the names at *opening* and *closing* equal, if any."""
+    """The edit of `data[begin:end]` that makes the names at *opening* and *closing* equal, if any.
+
+    A name that starts in there may become that of an attribute.
+    """
     names = [_NAME.match(data, at) for at in (opening, closing)]
     assert names[0] is not None
     assert names[1] is not None
@@ -307,6 +310,11 @@ def _renamed(data: bytes, opening: int, closing: int, begin: int, end: int) -> l
         fits = other.startswith(lead) and other.endswith(rest) and len(lead) + len(rest) <= len(other)
         if first <= last and begin <= own.end() and own.start() < end and fits:
             return [(first, last, other[len(lead) : len(other) - len(rest)])]
+    opened, name = names[0], names[1].group()
+    rest = data[end : opened.end()]
+    is_attribute = rest and b"." not in rest and not data.startswith(b"<", opened.end())
+    if name and begin <= opened.start() <= end and is_attribute:
+        return [(opened.start(), end, name + b" ")]
     return []
 
 

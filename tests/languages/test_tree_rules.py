@@ -77,6 +77,13 @@ class A { m() { this.¦#a } }
 class A { #a; m() { class B { m() { this.#a } } } }
 class A { #a } b.¦#a
 class A { m() { return ¦#a in b } #b }
+a?.b.c; a?.b(c.d = e); a[b?.c] = d; (a?.b).c = d; b = a?.c; a?.[b = c]
+a?.b.c <|¦= d|>
+a<|¦?.b|>.c = d
+a?.b ¦= c
+a?.b().c ¦+= d
+a?.[b]¦++
+++a¦?.b.c
 delete a.b
 delete a
 'use strict'; ¦delete a

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fimlsp.languages.typescript import tsx
+from fimlsp.languages.typescript import tsx, typescript
 from fimlsp.lexing.lexer_tables import LexerTables
 from fimlsp.lexing.line import LineReader
 
@@ -61,3 +61,17 @@ def test_a_line_goes_on_until_all_readings_are_at_a_line_start():
     assert LineReader(LEXICAL).read(text, 0).size == len(b"a /*b\nc*/ d\n")
     assert LineReader(LEXICAL).read(b"a /*b\nc d\n", 0).size == len(b"a /*b\n"), "no reading as code is left"
     assert LineReader(LEXICAL).read(b"a `b\nc` d\n", 0).size == len(b"a `b\n"), "a template has lines"
+
+
+CORRECTED = (
+    # a line that nothing can contain, and one that starts alike
+    (b"a /*\n*/ \xc2!\n", b"a /*\n*/ \xc2\xa0b\n"),
+    (b"a /*\n*/ \xe2\x80\n", b"a /*\n*/ \xe2\x80\x89b\n"),
+)
+
+
+@pytest.mark.parametrize(("wrong", "right"), CORRECTED)
+def test_a_line_of_several_stretches_that_is_corrected_is_no_longer_broken(wrong, right):
+    reader = LineReader(LexerTables(typescript.lexical_spec()))
+    assert reader.read(wrong, 0).broken
+    assert reader.read(right, 0).size == len(right)

@@ -57,6 +57,10 @@ def test_a_text_that_changes_has_the_faults_of_a_new_one(seed):
         (b"x = <", b"A", b" b>c</div>", b"div"),
         (b"x = <div></", b"A", b">", b"div"),
         (b"x = <div>", b"</A>; y = <A>", b"</p>", b"</div>; y = <p>"),
+        (b"x = ", b"<", b"b c='d'></a>", b"<a "),
+        (b"x = <", b"", b"b>c</div>", b"div "),
+        (b"x = ", b"<", b"b.c></a>", b"<"),
+        (b"x = ", b"<", b"b<c>></a>", b"<"),
         (b"x = ", b"f(0)", b"", b"f(0)"),
     ],
 )
