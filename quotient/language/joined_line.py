@@ -18,6 +18,7 @@ _PIECE = re.compile(rb"[\w\x80-\xff]+|[^\w\s\x80-\xff]")
 _NAME = re.compile(rb"[ \t]*[\w\x80-\xff]+|[.:][\w\x80-\xff]+")
 _DOTTED = re.compile(rb"[ \t]*[\w\x80-\xff]+(?:\.[\w\x80-\xff]+)*")
 _LINE_END = re.compile(rb"[\r\n]")
+_BRACE = re.compile(rb"\$?[{}]")
 
 NEAR = 2_000
 """Bytes of the cursor's line on either side that are read; longer lines are no code."""
@@ -113,18 +114,18 @@ class JoinedLine:
         if not opener or not self.rest.startswith(b"}"):
             return None
         opened = list[bytes]()
-        for sign in re.finditer(re.escape(opener) + rb"|[{}]", self.head):
-            if sign[0] != b"}":
+        for sign in _BRACE.finditer(self.head):
+            if sign[0].endswith(b"{"):
                 opened.append(sign[0])
             elif opened:
                 opened.pop()
         if opened[-1:] != [opener]:
             return None
         depth = 1
-        for sign in re.finditer(rb"[{}]", self.text):
-            depth += 1 if sign[0] == b"{" else -1
+        for sign in _BRACE.finditer(self.text):
+            depth += 1 if sign[0].endswith(b"{") else -1
             if not depth:
-                return sign.start()
+                return sign.end() - 1
         return None
 
     def _starts_with(self, rest: bytes, only_closes: Callable[[bytes], bool]) -> bool:

@@ -23,7 +23,6 @@ _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
 _CODE = re.compile(rb"(?:[ \t]*\r?\n)*([ \t]*)(?=(\S))")
-_UP_TO_END = re.compile(rb"\s*/?>?\Z")
 _BEFORE_TEXT = b"=", b"(", b"[", b"{", b",", b":"
 _CLOSERS = b"}", b")", b"]", b"/>", b">", b"</"
 
@@ -140,7 +139,7 @@ class LinesAround:
         line_end = physical_end(data, text.start)
         before = lexemes(lexical, data, start, text.start, modes=modes)
         shown = data[text.start : line_end].rstrip()
-        end = text.start + len(_UP_TO_END.sub(b"", shown))
+        end = text.start + len(shown.removesuffix(b">").removesuffix(b"/").rstrip())
         self.edits[end] = end, end, data[text.start : text.start + 1]
         after = None if before.modes is None else before.modes.after(lexical.kinds[text.kind])
         rest = lexemes(lexical, data, end, line_end, modes=after)

@@ -50,7 +50,7 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 class Configuration:
     """The options of the compiler, and the aliases of modules by their patterns."""
 
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
     paths: tuple[tuple[str, tuple[Path, ...]], ...] = ()
     root: Path = Path()
 
