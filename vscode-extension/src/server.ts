@@ -19,7 +19,7 @@ import {
 import { REST } from "./resting";
 import { installFromOf, interpreterOf, SECTION, selectorOf } from "./settings";
 import { Shown } from "./shown";
-import { STATUS, type Status, yielding } from "./status";
+import { ListStatus, STATUS, type Status } from "./status";
 
 /** Where things are that belong to the extension. */
 export interface Folders {
@@ -43,6 +43,7 @@ export class Server {
   private turn: Promise<void> = Promise.resolve();
   private offered: string | undefined;
   private latest: Status = { state: "loading" };
+  private readonly list = new ListStatus();
   private isAwake = false;
 
   /** *tell* is called with each status; *memory* outlives the window, *secrets* hold a key. */
@@ -194,7 +195,7 @@ export class Server {
   /** The server says what it does; an extra that its model needs is offered once. */
   private take(status: Status): void {
     this.latest = status;
-    this.tell(status);
+    this.tell(this.list.next(status));
     const { missing } = status;
     if (missing != null && missing !== this.offered && this.isOwn) {
       this.offered = missing;
@@ -202,9 +203,9 @@ export class Server {
     }
   }
 
-  /** VS Code's own list is open in *document*; the next status of the server replaces this. */
+  /** VS Code's own list is open in *document*; the server's next request replaces this. */
   private yieldTo(document: vscode.TextDocument): void {
-    this.tell(yielding(this.latest, document.uri.toString()));
+    this.tell(this.list.opened(this.latest, document.uri.toString()));
   }
 
   private async end(): Promise<void> {

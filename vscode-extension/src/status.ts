@@ -77,6 +77,25 @@ export function yielding(status: Status, uri: string): Status {
   return state === "loading" ? status : { ...lasting, state: "none", reason: IN_THE_LIST, uri };
 }
 
+/** The status while VS Code's own list is open. The end of a request from before the list opened is no news there. */
+export class ListStatus {
+  private uri: string | undefined;
+
+  /** *status* as the list opens in the document *uri*. */
+  opened(status: Status, uri: string): Status {
+    this.uri = uri;
+    return yielding(status, uri);
+  }
+
+  /** The next *status* of the server: its next request ends this. */
+  next(status: Status): Status {
+    if (status.state !== "idle") {
+      this.uri = undefined;
+    }
+    return this.uri === undefined ? status : yielding(status, this.uri);
+  }
+}
+
 /** The status in one sentence. */
 export function summaryOf(status: Status, active?: Active): string {
   const shown = aboutActive(status, active);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { lookOf, type State, STATUS, type Status, summaryOf, yielding } from "../../src/status";
+import { ListStatus, lookOf, type State, STATUS, type Status, summaryOf, yielding } from "../../src/status";
 
 const A = { uri: "file:///a.py" };
 
@@ -136,3 +136,16 @@ for (const [name, status, text] of YIELDING) {
     assert.equal(lookOf(yielding(status, A.uri), A).text, text);
   });
 }
+
+test("VS Code's own list is open until the server's next request, also after the end of one before", () => {
+  const list = new ListStatus();
+  const states = (["idle", "idle", "thinking", "idle"] as const).map((state) => list.next({ state }).state);
+  assert.deepEqual(states, ["idle", "idle", "thinking", "idle"]);
+  list.opened({ state: "idle" }, A.uri);
+  assert.equal(list.next({ state: "idle" }).reason, "VS Code's list is open (Escape closes it)");
+  assert.equal(list.next({ state: "loading" }).state, "loading");
+  assert.equal(list.next({ state: "idle" }).state, "idle");
+  list.opened({ state: "idle" }, A.uri);
+  assert.equal(list.next({ state: "suggestion", uri: A.uri }).state, "suggestion");
+  assert.equal(list.next({ state: "idle" }).state, "idle");
+});
