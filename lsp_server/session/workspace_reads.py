@@ -280,13 +280,17 @@ def compiler_of(folder: str, folders: Sequence[str]) -> Path | str:
     """The program of the TypeScript 7 in *folder*, or the reason that there is none."""
     from fimlsp.languages.typescript.checker.compiler import NoCompilerError, compiler_in
 
-    path = _path(str(Path(folder).expanduser()), folders)
-    if path is None:
-        return (
-            f"Cannot check types: {folder} is a relative path, but no folder is open. "
-            f"Do give its whole path (option typescript)."
-        )
     try:
+        path = _path(str(Path(folder).expanduser()), folders)
+        if path is None:
+            return (
+                f"Cannot check types: {folder!r} is a relative path, but no folder is open. "
+                f"Do give its whole path (option typescript)."
+            )
         return compiler_in(path)
     except NoCompilerError as error:
         return f"{error} (option typescript)"
+    except (OSError, RuntimeError, ValueError) as error:  # a circle of links, no home, not a path
+        return (
+            f"Cannot check types: {folder!r} is not a folder: {error}. Do give its path (option typescript)."
+        )

@@ -141,7 +141,7 @@ class _Groups:
         return None if code in _BLANK else column_of(indentation)
 
     def _is_part(self, place: int) -> bool:
-        """True if the line at *place* goes on with what lines above start."""
+        """True if the line at *place* continues a statement or a bracket of lines above."""
         if _PART.match(self._data, place + len(indentation_at(self._data, place))):
             return True
         tables, line = self._document.tables, self._document.line_at(place)

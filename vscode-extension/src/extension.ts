@@ -13,7 +13,10 @@ import type { Shown } from "./shown";
 import { StatusBar } from "./statusbar";
 
 /** Settings that the running server cannot take over. */
-const NEED_RESTART = [`${SECTION}.interpreter`, `${SECTION}.languages`, `${SECTION}.grammars`];
+/** Settings that the extension uses at the start, or that the server takes from its initialization alone. */
+const NEED_RESTART = ["interpreter", "languages", "grammars", "apiKeyVariable", "typescript"].map(
+  (name) => `${SECTION}.${name}`,
+);
 
 let server: Server | undefined;
 

@@ -50,7 +50,7 @@ _SYNTAX = re.compile(r"1\d{3}")
 
 
 class NoCompilerError(UserError):
-    """There is no compiler that could check types."""
+    """A folder lacks a compiler that can check types."""
 
 
 def compiler_in(folder: Path) -> Path:
