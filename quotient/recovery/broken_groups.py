@@ -23,6 +23,8 @@ from fimlsp.quotient.recovery.lines_around import MOST_LINES
 from fimlsp.quotient.recovery.repaired_text import RepairedText
 
 _MOST_OF_GROUP, _MOST_ABOVE = 60, 5_000
+_NEAR = 2_000
+"""Bytes before a group in which the line before it ends and starts."""
 _BLANK = b"", b"\r", b"\n"
 _PART = re.compile(rb"[)\]}?:&|+*=>]|\.(?!\.\.)|/>|</")
 """The start of a line that goes on with the group of the line above."""
@@ -128,7 +130,7 @@ class _Groups:
 
     def _is_operand(self, start: int, end: int, column: Column) -> bool:
         """True if the group from *start* to *end* is all that is in a bracket, or after an operator."""
-        before, below = self._data[:start].rstrip(), self._column(end)
+        before, below = self._data[max(0, start - _NEAR) : start].rstrip(), self._column(end)
         line = before[before.rfind(b"\n") + 1 :]
         is_first = column.deeper_than(column_of(indentation_at(line, 0)))
         is_last = below is None or column.deeper_than(below)
