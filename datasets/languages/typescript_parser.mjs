@@ -3,7 +3,7 @@
 //
 // `typescript` is the parser alone. Its checker, `checked`, refuses some of the accepted texts because of their syntax. For
 // JavaScript, acorn's checks of names, labels and regular expressions are later ones; `lenient-javascript` leaves them out.
-// `suspending-javascript` and `suspending-typescript` read `yield` as in generators. `reserved-javascript` and `reserved-typescript` refuse the names `await` and `yield` as well. With `tsx` or `jsx` in place of the
+// `suspending-javascript` and `suspending-typescript` read `yield` as in generators. `reserved-javascript` and `reserved-typescript` refuse the names `await`, `let` and `yield` as well. With `tsx` or `jsx` in place of the
 // language, each reads JSX too.
 import { readSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -120,18 +120,21 @@ function generator(text) {
   return `async function* f() {${text.replace(/^#!.*/, "")}\n}`;
 }
 
+// Words that are names in some functions or scripts only.
+const RESERVED = new Set(["await", "let", "yield"]);
+
 function reservedTypescript(text, name = "/text.ts") {
   const isProperty = ({ parent: to }) =>
     ts.isPropertyAccessExpression(to) || (ts.isObjectLiteralElementLike(to) && !ts.isShorthandPropertyAssignment(to)) || ts.isClassElement(to) || ts.isTypeElement(to);
   const isReserved = (node) =>
-    (ts.isIdentifier(node) && ["await", "yield"].includes(node.text) && !(isProperty(node) && node.parent.name === node)) ||
+    (ts.isIdentifier(node) && RESERVED.has(node.text) && !(isProperty(node) && node.parent.name === node)) ||
     (ts.forEachChild(node, isReserved) ?? false);
-  return isReserved(parsed(text, name)) ? ["This name is reserved in some functions. (line 1)", true] : typescript(text, name);
+  return isReserved(parsed(text, name)) ? ["This name is reserved in modules. (line 1)", true] : typescript(text, name);
 }
 
-// An error if a name in the tree is `await` or `yield`, as in scripts; names of properties may be.
+// An error if a name in the tree is reserved in modules; names of properties may be.
 function reservedName(node) {
-  if (node?.type === "Identifier" && ["await", "yield"].includes(node.name)) return ["This name is reserved in modules. (line 1)", true];
+  if (node?.type === "Identifier" && RESERVED.has(node.name)) return ["This name is reserved in modules. (line 1)", true];
   for (const key of Object.keys(node ?? {})) {
     const isProperty = ["property", "key"].includes(key) && !node.computed && !node.shorthand;
     const found = typeof node[key] === "object" && !isProperty ? reservedName(node[key]) : null;

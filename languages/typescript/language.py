@@ -90,7 +90,7 @@ _PARTS = frozenset(ELEMENT_KINDS) - {"TAG_START", "FRAGMENT"}
 _LINE_ENDS = OptionalLineEnds(
     LINE_END,
     "SAME_LINE",
-    frozenset({LINE_END, "RESTRICTED_END", "HASHBANG", "ODD_TEXT", "${"}) | _PARTS,
+    frozenset({LINE_END, "RESTRICTED_END", "HASHBANG", "HASHBANG_ALONE", "ODD_TEXT", "${"}) | _PARTS,
 )
 _PLACES = Places(
     frozenset({"await"}),

@@ -115,6 +115,7 @@ KEYWORDS = (
         "import",
         "in",
         "instanceof",
+        "let",
         "new",
     ),
     *(
@@ -139,7 +140,15 @@ KEYWORDS = (
 _FAMILIES: Mapping[str, Family] = {
     **dict.fromkeys(("STRING", "LEGACY_STRING", "TEXT", "ODD_TEXT", "REGEX", "ATTRIBUTE"), "string"),
     **dict.fromkeys(
-        ("COMMENT", "HASHBANG", "BLOCK_COMMENT", "ANGLE_COMMENT", COMMENT_END, *COMMENT_ENDS.values()),
+        (
+            "COMMENT",
+            "HASHBANG",
+            "HASHBANG_ALONE",
+            "BLOCK_COMMENT",
+            "ANGLE_COMMENT",
+            COMMENT_END,
+            *COMMENT_ENDS.values(),
+        ),
         "comment",
     ),
     **dict.fromkeys((LINE_END, *LINE_ENDS.values()), "line end"),
@@ -262,6 +271,12 @@ def _words() -> tuple[Rule, ...]:
 
 
 @cache
+def _hashbangs() -> tuple[Rule, Rule]:
+    text = sequence("#!", many(character_but(_BREAKS)))
+    return Rule("HASHBANG", sequence(text, _BREAK)), Rule("HASHBANG_ALONE", text)
+
+
+@cache
 def _name() -> Rule:
     return Rule("NAME", identifier())
 
@@ -287,11 +302,7 @@ def _code(shape: str, *, types: bool) -> tuple[Rule, ...]:
         *(Rule(kind, sequence(sign)) for kind, sign in equals),
         *(Rule(sign, sequence(sign)) for sign in slashes),
         *regex,
-        *(
-            [Rule("HASHBANG", sequence("#!", many(character_but(_BREAKS)), _BREAK))]
-            if shape == "line"
-            else []
-        ),
+        *(_hashbangs() if shape == "line" else ()),
         _name(),
         Rule("ANGLE_COMMENT" if angle else "BLOCK_COMMENT", comment_in_line()),
         Rule(COMMENT_ENDS.get(shape, COMMENT_END), comment_over_lines()),

@@ -36,7 +36,7 @@ CODE_SHAPES = ("line", "operand", "operator", "dot", "restricted", "angle")
 RESTRICTED = frozenset({"return", "break", "continue", "yield", "throw"})
 CONTEXTUAL = (
     *("abstract", "accessor", "as", "asserts", "async", "declare", "from", "get", "global", "implements"),
-    *("infer", "interface", "is", "keyof", "let", "module", "namespace", "of", "out", "override"),
+    *("infer", "interface", "is", "keyof", "module", "namespace", "of", "out", "override"),
     *("private", "protected", "public", "readonly", "require", "satisfies", "set", "static", "type"),
     *("unique", "using"),
 )

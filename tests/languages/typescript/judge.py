@@ -1,7 +1,7 @@
 """The parsers of TypeScript and of acorn as judges, in a program of their own.
 
-A disagreement is open where the two levels of a parser disagree, or where `await` or `yield` may be at fault.
-The grammar does not know all functions around them.
+A disagreement is open where the two levels of a parser disagree, or where `await`, `let` or `yield` may be at
+fault. The grammar does not know all functions around them, nor scripts, where they are names.
 """
 
 from __future__ import annotations

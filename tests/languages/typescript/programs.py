@@ -29,6 +29,7 @@ WORDS = {
     "ANGLE": (b">",),
     "ANGLE_EQUAL": (b"=",),
     "HASHBANG": (b"#!node\n",),
+    "HASHBANG_ALONE": (b"#!node",),
     "LINE_END": (b"\n", b"\n\n  ", b" // remark\n", b"\r\n", b" /* over\nlines */ "),
 }
 GAPS_BEFORE_VALUES = (b" ", b"\t", b" /* remark */ ")
