@@ -220,13 +220,14 @@ class ContextDocument:
         distance = len(self.data) - position
         if self._rights.get(distance) is None:
             self._revive_rights(distance)
-        if self._rights.get(distance) is None and not self._read_on(position):
-            return None
+        while self._rights.get(distance) is None:
+            if not self._read_on(position):
+                return None
         context = self.right_at(position)
         return None if context.broken else context
 
     def _read_on(self, position: int) -> bool:
-        """Make the context at *position*; True if no line after it is broken.
+        """Make contexts up to that at *position*; False as soon as a line after it is broken.
 
         Of a long text, the lines that were read when that was interrupted are kept for the next attempt.
         """
@@ -237,7 +238,10 @@ class ContextDocument:
                 if distance in self._dead or line.broken or not self.transitions.may_stand(line):
                     self._dead.update(lines)
                     return False
-            self._extend_right(len(self.data) - position, [*lines.values()])
+            if not self._extend_right(len(self.data) - position, [*lines.values()], only_whole=True):
+                broken = self._rights.known_within(len(self.data) - position)
+                self._dead.update(distance for distance in lines if distance > broken)
+                return False
         except Interrupted:
             self._read_ahead = lines
             raise
@@ -271,15 +275,18 @@ class ContextDocument:
                 if distance in ahead:
                     break
 
-    def _extend_right(self, distance: int, lines: list[Line]) -> None:
+    def _extend_right(self, distance: int, lines: list[Line], *, only_whole: bool = False) -> bool:
         """Make the contexts before *lines*, the first of which is at *distance*, beginning with the last.
 
-        Ends early if contexts that were set aside turn out to be valid again.
+        Ends early if contexts that were set aside turn out to be valid again. False if it ends at a broken
+        one, with *only_whole*.
         """
         distance -= sum([line.size for line in lines])
         context = self._rights.get(distance)
         assert context is not None
         while lines:
+            if only_whole and context.broken:
+                return False
             if not len(lines) % EVERY:
                 checkpoint()
             whole = line = lines[-1]
@@ -295,7 +302,8 @@ class ContextDocument:
             context = before
             self._rights.put_line(distance, context, whole)
             if self._revive_right(distance, context):
-                return
+                break
+        return True
 
     def _revive_rights(self, distance: int) -> None:
         """Make the first contexts up to *distance* that were set aside, so that others may be valid again."""

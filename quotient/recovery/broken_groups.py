@@ -20,6 +20,7 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.recovery.broken_statements import leaves_open
 from fimlsp.quotient.recovery.lexemes import column_of, indentation_at
 from fimlsp.quotient.recovery.lines_around import MOST_LINES
+from fimlsp.quotient.recovery.open_strings import string_start
 from fimlsp.quotient.recovery.repaired_text import RepairedText
 
 _MOST_OF_GROUP, _MOST_ABOVE = 60, 5_000
@@ -47,7 +48,8 @@ def without_broken_groups(text: RepairedText, start: int, end: int) -> Iterator[
     document = text.document
     above, below = document.broken_above(start), document.broken_below(end)
     groups = _Groups(document, start, end)
-    for place in (above, below):
+    opening = string_start(document, start if above is None else above, _MOST_ABOVE)
+    for place in (opening, above, below):
         for spans in groups.suspects(place) if place is not None else ():
             trial = text.copy()
             trial.replace((first, last, b"") for first, last in spans)

@@ -229,8 +229,8 @@ def _is_whole_before(document: ContextDocument, place: int) -> bool:
 
 def _is_whole_from(document: ContextDocument, place: int) -> bool:
     """True if the text from *place* on can be read as code, and closes nothing that it does not open."""
-    context, tables = document.right_at(place), document.tables
-    if context.broken or context.unmatched:
+    context, tables = document.goes_on_at(place), document.tables
+    if context is None or context.unmatched:
         return False
     starts = [
         number

@@ -43,6 +43,19 @@ def string_end(document: ContextDocument, position: int, stop: int) -> Edits:
     return ()
 
 
+def string_start(document: ContextDocument, position: int, most_lines: int) -> int | None:
+    """The start of the line in which the string starts that the line at *position* is in; None if in none.
+
+    Lines are looked at up to *most_lines* above.
+    """
+    data, start = document.data, position
+    for _ in range(most_lines):
+        if _modes_of_text(document, start) is None:
+            break
+        start = data.rfind(b"\n", 0, start - 1) + 1
+    return None if start == position else start
+
+
 def _modes_of_text(document: ContextDocument, start: int) -> ModeStack | None:
     """The modes at the line start *start* if it is in a string; else None."""
     place, context = document.left_at(start)
