@@ -36,12 +36,12 @@ def may_be_forgotten(document: ContextDocument, connected: State | None, start: 
         return True
     is_in_lexeme = first < line_start
     line_end = document.transitions.lines.end_of_stretch(document.data, end)
+    joined = is_in_lexeme and lexemes(document.tables.lexical, document.data, first, line_start).joined
     if connected is not None and connected.complete:
         is_used = bool(document.data[end:line_end].strip())  # the code there is the rest of a joined line
-        joined = is_in_lexeme and lexemes(document.tables.lexical, document.data, first, line_start).joined
         return joined and not is_used
     if is_in_lexeme:
-        return True
+        return joined or not _ends_well(document, first)
     if line_start < start:  # else the column of a statement there is still open
         own = cursor_line(
             document.tables.lexical, document.data[line_start:start], document.data[end:line_end]
@@ -53,6 +53,13 @@ def may_be_forgotten(document: ContextDocument, connected: State | None, start: 
     if connected is None and not _is_outside(document, line_start, line_end):
         return False  # the columns decide
     return context.modes.depth > _closed_after(document, end, line_end, below=connected is not None)
+
+
+def _ends_well(document: ContextDocument, start: int) -> bool:
+    """True if the line at *start* and those above can be read; all that is broken is below, then."""
+    end = start + document.line_at(start).size
+    place, context = document.left_at(end)
+    return place == end and not context.broken
 
 
 def _column_of(document: ContextDocument, line_start: int, cursor: int) -> Column:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fimlsp.languages.python import python
+from fimlsp.languages.typescript import typescript
 from fimlsp.quotient.contexts.document import ContextTransitions
 from fimlsp.quotient.engine import Document, Engine
 from fimlsp.quotient.language.tables import LanguageTables
@@ -18,6 +19,7 @@ from ...sampling import sampled
 from ..middle_support import cursor_in, engine
 from ..states.test_files import PIECES, cuts, files, mutated
 
+TYPESCRIPT = Engine(typescript)
 PROBES = (
     b"",
     b"x",
@@ -288,6 +290,21 @@ def test_writing_elsewhere_reads_the_lines_around_the_places(numbers, monkeypatc
         document.edit(at, at, b"a")
         document.middle(at + 1, at + 1, relax=True)
     assert len(made) < 30 * len(numbers)  # of 1,800 lines
+
+
+def test_nothing_above_a_broken_line_is_read_for_the_verdict(monkeypatch):
+    functions = [b"function f%d(a) {\n  return [a, %d]\n}\n\n" % (i, i) for i in range(600)]
+    document = TYPESCRIPT.document(b"".join(functions))
+    document.prepare()
+    at = document.data.index(b"]", sum(map(len, functions[:550])))
+    document.edit(at, at + 1, b"")
+    made = []
+    monkeypatch.setattr(ContextTransitions, "before", counted(ContextTransitions.before, made))
+    assert document.goes_on_at(0) is None
+    assert document.goes_on_at(sum(map(len, functions[:551])) - 1) is not None
+    assert len(made) < 50  # of 2,200 lines above
+    document.edit(at, at, b"]")
+    assert document.goes_on_at(0) is not None
 
 
 @given(st.integers(min_value=0), st.binary(max_size=3))

@@ -54,6 +54,7 @@ GOES_ON = {
     "@dec\n<|>\n": "def f(): 0",
     "try:\n    x\n<|>\n": "except A: 0",
     "def f():\n    '''doc\n    <|>\n    '''\n": "more",
+    "def f():\n    s = f'''{a}\n    <|>\n    {b}'''\n": "more",
     "x = 1 + \\\n    <|>\n": "2",
     "data = open(<|>\nx\n": "p)",
 }
@@ -110,6 +111,16 @@ def test_middles_of_the_text_as_it_stands_stay_possible(case):
 def test_nothing_is_assumed_where_text_goes_on(case):
     _, found = at(case)
     assert found.relaxed == ()
+    assert verdict(fed(found.start, GOES_ON[case].encode())) == COMPLETE
+
+
+@pytest.mark.parametrize("case", [case for case in GOES_ON if "'''" in case])
+def test_a_fault_below_a_string_does_not_open_it_again(case):
+    left, _, right = case.encode().partition(b"<|>")
+    document = engine().document(left + right + b"    return f(x\n\ndef g(): 0\n")
+    found = document.middle(len(left), len(left), may_escape=False, relax=True)
+    assert found.relaxed
+    assert all(repair.start >= len(left + right) for repair in found.relaxed)
     assert verdict(fed(found.start, GOES_ON[case].encode())) == COMPLETE
 
 
