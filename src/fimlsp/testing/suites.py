@@ -23,6 +23,8 @@ from fimlsp.testing.checking import Fault, Judged, Tally, fed, total, verdict
 
 LENGTHS = (0, 1, 2, 5, 20, 100)
 _TRIES_BETWEEN = 5
+_SHOWN = 2_000
+"""The most bytes of each part of a text that are printed, so that it can be judged again."""
 _OPENING, _CLOSING = "([{", ")]}"
 
 
@@ -326,7 +328,7 @@ def command(
             sum_ = total(endless(seed, files), cases)
         names, unexplained = explain(sum_.faults) if explain is not None else ({}, sum_.faults)
         for fault in unexplained[:20]:
-            around = fault.left[-160:], fault.middle[-60:], fault.right[:60]
+            around = fault.left[-_SHOWN:], fault.middle[-_SHOWN:], fault.right[:_SHOWN]
             click.echo(f"{fault.complaint}: {' <|> '.join(map(repr, around))} {fault.detail}")
             click.echo(fault.grammar, nl=bool(fault.grammar))
         for name, count in names.items():
