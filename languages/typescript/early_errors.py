@@ -17,8 +17,6 @@ from fimlsp.languages.typescript.declared_names import (
     FUNCTIONS,
     DeclaredTwice,
     ExportedUndeclared,
-    Kind,
-    declaration_at,
     exported_twice,
     is_module,
     is_strict,
@@ -161,36 +159,6 @@ def _deleted_name(reading: Reading, path: Path) -> Sequence[Node] | None:
     return path[-1:] if is_name or is_private else None
 
 
-def _target_in_optional_chain(reading: Reading, path: Path) -> Sequence[Node] | None:
-    """The sign of an optional chain that is a target, as in `a?.b.c = d`, and that of the assignment."""
-    del reading
-    setting = next((outer[-1] for outer in around(path, _SETTINGS)), None)
-    if setting is None:
-        return None
-    target = setting.child_by_field_name("left") or setting.child_by_field_name("argument")
-    signs = [child for child in setting.children if child.type in _SETTING_SIGNS]
-    while target is not None and target.type in _LINKS:
-        for child in target.children:
-            if child.type in _OPTIONAL:
-                return [child, *signs]
-        target = target.child(0)
-    return None
-
-
-_SETTINGS = frozenset(("assignment_expression", "augmented_assignment_expression", "update_expression"))
-_SETTING_SIGNS = frozenset(
-    ("=", "+=", "-=", "*=", "/=", "%=", "**=", "<<=", ">>=", ">>>=", "&=", "|=", "^=", "&&=", "||=", "??=")
-) | {"++", "--"}
-_LINKS = frozenset(("member_expression", "subscript_expression", "call_expression", "non_null_expression"))
-_OPTIONAL = frozenset(("?.", "optional_chain"))
-
-
-def _let_as_name(reading: Reading, path: Path) -> Sequence[Node] | None:
-    """A declaration of the name `let` by `let`, `const` or `class`."""
-    found = declaration_at(reading, path) if text_of(path[-1]) == b"let" else None
-    return path[-1:] if found is not None and found.kind is Kind.LEXICAL else None
-
-
 def _invalid_expression(reading: Reading, path: Path) -> Sequence[Node] | None:
     """A regular expression that the standard refuses."""
     del reading
@@ -211,12 +179,11 @@ def _rules(*, typed: bool) -> Mapping[str, Sequence[Rule]]:
         "super": (_super_elsewhere,),
         "new": (_new_target_elsewhere,),
         "delete": (_deleted_name,),
-        **dict.fromkeys(_OPTIONAL | _SETTING_SIGNS, (_target_in_optional_chain,)),
         "default": (exported_twice,),
         "statement_identifier": (_LABELS,),
         "private_property_identifier": (_private_name,),
         "property_identifier": (_second_constructor, _second_prototype),
-        "identifier": (_let_as_name, declared, exported_twice, undeclared),
+        "identifier": (declared, exported_twice, undeclared),
         "type_identifier": (declared, exported_twice),
         "shorthand_property_identifier_pattern": (declared, exported_twice),
         "regex_pattern": (_invalid_expression,),

@@ -77,13 +77,6 @@ class A { m() { this.¦#a } }
 class A { #a; m() { class B { m() { this.#a } } } }
 class A { #a } b.¦#a
 class A { m() { return ¦#a in b } #b }
-a?.b.c; a?.b(c.d = e); a[b?.c] = d; (a?.b).c = d; b = a?.c; a?.[b = c]
-a?.b.c <|¦= d|>
-a<|¦?.b|>.c = d
-a?.b ¦= c
-a?.b().c ¦+= d
-a?.[b]¦++
-++a¦?.b.c
 delete a.b
 delete a
 'use strict'; ¦delete a
@@ -97,9 +90,6 @@ x = { __proto__: a, '__proto__'() {}, ['__proto__']: b }
 x = ¦/(/
 x = /a/g + ¦/a/gg
 x = a / (b / c)
-let ¦let = 1
-const [¦let] = a
-var let = let
 let a; ¦let a
 let a; ¦var a
 var a; var a
