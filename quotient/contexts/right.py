@@ -36,6 +36,10 @@ class GroupContinuation(Enum):
     SUITE_JOIN = "the following lines are its suite, then a line of its own column continues it"
 
 
+_WITHIN: tuple[Column, tuple[GroupParse, ...], frozenset[int], None] = MARGIN, (), frozenset(), None
+"""The attributes of a context that no group starts at, from its column on. Contexts share them."""
+
+
 @value(eq=False)
 class GroupParse(Interned):
     """One way to parse, backwards, the first group at a line start.
@@ -211,9 +215,8 @@ class RightContext(Interned):
         every = [(start, _end_of(self.tables, number), group) for number, (start, group) in enumerate(sets)]
         within = tuple((ending, group) for start, ending, group in every if not start)
         elsewhere = tuple(one for one in every if one[0])
-        line_start = MARGIN, (), frozenset[int](), None
         logical = self.after_logical_line()
-        return _context(self.tables, *line_start, self.broken, 0, within, logical, elsewhere=elsewhere)
+        return _context(self.tables, *_WITHIN, self.broken, 0, within, logical, elsewhere=elsewhere)
 
     def _sets_before(self, line: Line, read: _Read) -> Iterator[tuple[int, EarleySet]]:
         """The backward sets before *line*, in each of its readings: the line start, and the set."""
@@ -233,10 +236,7 @@ class RightContext(Interned):
         """The context before a line that starts inside brackets, given the backward sets there."""
         canonical = self.tables.backward.canonical
         ways_within = tuple((ending, canonical(group)) for ending, group in ways.items())
-        line_start = MARGIN, (), frozenset[int](), None
-        return _context(
-            self.tables, *line_start, self.broken, unmatched, ways_within, self.after_logical_line()
-        )
+        return _context(self.tables, *_WITHIN, self.broken, unmatched, ways_within, self.after_logical_line())
 
     def _passing_over(self) -> RightContext:
         """This context with an unparsable line before it."""
@@ -350,7 +350,7 @@ def with_readings(end: RightContext, sets: Iterable[EarleySet]) -> RightContext:
     """The context of a text with a backward set for each reading; *end* is the context of the file's end."""
     tables = end.tables
     ways = tuple((_end_of(tables, number), one) for number, one in enumerate(sets))
-    return _context(tables, MARGIN, (), frozenset(), None, broken=False, ways_within=ways, logical=end)
+    return _context(tables, *_WITHIN, broken=False, ways_within=ways, logical=end)
 
 
 def _context(

@@ -47,8 +47,9 @@ class CanonicalSet(EarleySet):
         return entries if name == "entries" else waiting
 
     def make_compact(self) -> None:
-        """Lose `entries` and `waiting`."""
+        """Lose `entries`, `waiting` and the cache."""
         del self.entries, self.waiting
+        self.last_completions = NO_COMPLETIONS
 
     @property
     def is_empty(self) -> bool:
