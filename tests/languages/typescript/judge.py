@@ -15,8 +15,8 @@ from fimlsp.datasets.languages.typescript import refusal
 _BY_FUNCTION = re.compile(rb"await|yield")
 """Words whose meaning depends on the function around them."""
 
-_LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,")}
-"""Texts that stand for these words: an operator, a name, and an operand with the next one."""
+_LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,", b"a=")}
+"""Texts that stand for these words: an operator, a name, an operand with the next one, and an assignment."""
 
 Judge = Callable[[bytes], bool]
 
