@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
+from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.lexer_state import LexerState, Symbol, start_of_line
 from fimlsp.lexing.lexer_tables import LexerTables, byte_that_leaves, closing_delimiter, remembered
@@ -35,6 +35,8 @@ MayFollow = Callable[[Sequence[int]], bool]
 """Given a sequence of lexeme kinds, returns True if all neighbours in it may be adjacent."""
 
 _CHUNK = 1024
+_MOST_READINGS = 4_000
+"""The different readings of lines that are shared by lines with other names and literals."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = b"\r\n"
 
@@ -117,6 +119,7 @@ class LineReader:
         "_lexical",
         "_lines",
         "_long_lines",
+        "_readings",
         "_stretch",
     )
 
@@ -134,6 +137,7 @@ class LineReader:
         self._broken = WeighedDict[tuple[bytes, MayFollow | None], tuple[bytes, Line]](
             2 * MEGABYTE, lambda key, found: len(key[0]) + len(found[0]) + found[1].weight
         )
+        self._readings: BoundedDict[tuple[Reading, ...], tuple[Reading, ...]] = BoundedDict(_MOST_READINGS)
         self._joined = WeighedDict[tuple[Line, ...], Line](
             2 * MEGABYTE, lambda lines, line: line.weight + sum([line.weight for line in lines])
         )
@@ -220,10 +224,13 @@ class LineReader:
         reach = 0 if reach <= end - start else reach
         if not readings:
             return Line(end - start, broken=True, reach=reach)
-        kinds = next((one.kinds for one in readings if not one.start and not one.end), ())
-        means_nothing = {one.start for one in readings if one.means_nothing}
-        blank = len(means_nothing) == len(readings) == len(self._lexical.line_starts)
-        return Line(size, kinds, None if blank else MARGIN, reach=reach, readings=readings)
+        shared = self._readings.get(readings)
+        if shared is None:
+            shared = self._readings[readings] = readings
+        kinds = next((one.kinds for one in shared if not one.start and not one.end), ())
+        means_nothing = {one.start for one in shared if one.means_nothing}
+        blank = len(means_nothing) == len(shared) == len(self._lexical.line_starts)
+        return Line(size, kinds, None if blank else MARGIN, reach=reach, readings=shared)
 
     def _remember(self, text: bytes, whole: bytes, line: Line) -> None:
         """Remember that a line whose first stretch is *text* is *line*, in all *whole*."""

@@ -11,7 +11,6 @@ itself; any other block that it closes was opened further left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
 from enum import Enum
 
 from fimlsp.lexing.line import Line
@@ -105,7 +104,7 @@ class RightContext(Interned):
     logical: RightContext | None
     height: int
     elsewhere: tuple[tuple[int, Ending, EarleySet], ...] = ()
-    _endings: list[Ending] = field(default_factory=list)
+    _endings: tuple[Ending, ...] = ()
 
     @property
     def is_end(self) -> bool:
@@ -113,10 +112,10 @@ class RightContext(Interned):
         return self.next_shallower is None and not self.parses and not self.unmatched
 
     @property
-    def endings(self) -> list[Ending]:
+    def endings(self) -> tuple[Ending, ...]:
         """The ways in which the group of the previous line may continue here."""
         if not self._endings:
-            self._endings.extend(self._find_endings())
+            object.__setattr__(self, "_endings", tuple(self._find_endings()))  # a cache
         return self._endings
 
     def _find_endings(self) -> Iterator[Ending]:
