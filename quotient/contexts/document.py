@@ -309,7 +309,9 @@ class ContextDocument:
         """Make the first contexts up to *distance* that were set aside, so that others may be valid again."""
         tried = 0
         while tried < _MOST_TRIED:
-            known = self._rights.known_within(distance)
+            known, context = self._rights.at_or_before(distance)
+            if context.broken:
+                return  # as all contexts beyond it are
             places = [batch.first_beyond(known) for batch in self._right_stale]
             near = [place for place in places if place is not None and place <= distance]
             if not near:
