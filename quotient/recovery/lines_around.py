@@ -14,6 +14,7 @@ from fimlsp.lexing.line import physical_end
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, column_of, indentation_at, lexemes
+from fimlsp.quotient.recovery.modes_below import ModesBelow
 from fimlsp.quotient.recovery.repaired_text import Edit
 
 MOST_LINES = 200
@@ -81,7 +82,9 @@ class LinesAround:
         self._elements = document.tables.language.elements
         self._all_spans = list(self._spans(self.begin, line_start))
         self._all_spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
-        self._all_spans += self._spans(line_end, _lines_down(data, line_end, MOST_LINES))
+        stop = _lines_down(data, line_end, MOST_LINES)
+        self._all_spans += self._spans(line_end, stop)
+        self._modes_below = ModesBelow(document, cursor_end, line_end, stop)
         self.lines = list(self._read(self._all_spans))
 
     def _spans(self, start: int, stop: int) -> Iterator[_Span]:
@@ -104,7 +107,8 @@ class LinesAround:
     def _read(self, spans: Iterable[_Span]) -> Iterator[PhysicalLine]:
         """The lines of *spans* that have code, and that of the cursor without its middle."""
         for start, end, hole in spans:
-            modes, code_end = self._modes, start
+            modes = left = self._modes
+            code_end = start
             if hole is None:
                 read = self._lexemes(start, end).read
                 if (text := self._unended_text(read)) is not None:
@@ -112,13 +116,14 @@ class LinesAround:
                     yield from self._read(list(self._spans(physical_end(self._data, start), end)))
                     continue
             else:
-                read = *self._lexemes(start, hole[0]).read, *self._rest(hole[1], end).read
-                code_end = hole[0]
+                read, code_end = self._lexemes(start, hole[0]).read, hole[0]
+                left = self._modes
+                read += self._rest(hole[1], end).read
             if read or hole is not None:
                 column = column_of(indentation_at(self._data[:code_end] if hole else self._data, start))
                 yield PhysicalLine(start, column, read, end, modes, hole is not None)
-                if hole is not None and modes is not None and self._is_left_below(column, end, modes):
-                    self._modes = modes
+                if hole is not None and modes is not None and left is not None:
+                    self._modes = self._after_cursor_line(column, end, modes, left)
 
     def _unended_text(self, read: Sequence[Lexeme]) -> Lexeme | None:
         """The first of *read* that is the text of an attribute, and has no end before the next one starts."""
@@ -174,19 +179,23 @@ class LinesAround:
                 return LineBelow(column_of(code.group(1)), self._data[code.start(2) : end])
         return None
 
-    def _is_left_below(self, column: Column, end: int, before: ModeStack) -> bool:
-        """True if the cursor's line, up to *end*, leaves something open that the next line is outside of.
+    def _after_cursor_line(
+        self, column: Column, end: int, before: ModeStack, left: ModeStack
+    ) -> ModeStack | None:
+        """The modes after the cursor's line of *column*, up to *end*, which starts in the modes *before*.
 
-        The line has *column*, and starts in the modes *before*.
+        Those at the cursor are *left*. The result are those of the line without its middle, unless the lines
+        below show others.
         """
-        if self._modes is None or self._modes.starts_line == before.starts_line:
-            return False
         code = _CODE.match(self._data, end)
-        if code is None:
-            return False
-        below = column_of(indentation_at(self._data, code.start(1)))
-        closes = self._data.startswith(_CLOSERS, code.start(2))
-        return below == column and not closes
+        below = None if code is None else column_of(code.group(1))
+        opens = below is not None and below.deeper_than(column)
+        known = self._modes_below.after(before, self._modes, left if opens else None)
+        if known is not None or self._modes is None or code is None or below is None:
+            return known or self._modes
+        closes = below == column and self._data.startswith(_CLOSERS, code.start(2))
+        leaves_open = self._modes.starts_line != before.starts_line
+        return before if leaves_open and not opens and not closes else self._modes
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
         """The lexemes from *start* to *end*; with several line starts they are read in the modes before.

@@ -259,9 +259,11 @@ class Nesting:
     def _end_tags(self, number: int) -> None:
         """End tags, and code in elements, that line *number* leaves open and the next line is outside of."""
         below = None if self.tags is None else self.around.below(number)
+        after_cursor = self.lines[number + 1 : number + 2] if self.lines[number].opaque else ()
+        is_ended = self.tags is not None and any(map(self.tags.is_outside, after_cursor))
         while self.tags is not None and below is not None:
             tag = self.tags.last(len(self.opened))
-            if tag is not None and tag.is_cut_off(below):
+            if tag is not None and (is_ended or tag.is_cut_off(below)):
                 self._end_tag(number, tag, self.tags.elements, has_content=tag.has_content(below))
             elif tag is not None or not self._end_code(number, below):
                 return
@@ -316,7 +318,8 @@ class Nesting:
         while self.opened and self._ends_before(number):
             self.forgotten = self.opened.pop()
             self.around.read_again(number + 1, self._kinds_closing(self.forgotten))
-        is_inside = bool(self.opened) and self.opened[-1].column == column
+        tag = self.tags and self.tags.last(len(self.opened))
+        is_inside = column in (each.column for each in (*self.opened[-1:], *([tag] if tag else ())))
         if self._is_followed_deeper(number) and not is_inside:
             self.opened.append(_Opened(None, column, number, is_last=True))
 
