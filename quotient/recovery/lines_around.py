@@ -24,6 +24,8 @@ _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
 _CODE = re.compile(rb"(?:[ \t]*\r?\n)*([ \t]*)(?=(\S))")
+_NO_CODE = b"", b"{"
+"""Texts before a cursor that do not show how its line starts: a brace may be an attribute or a child."""
 _BEFORE_TEXT = b"=", b"(", b"[", b"{", b",", b":"
 _CLOSERS = b"}", b")", b"]", b"/>", b">", b"</"
 
@@ -75,7 +77,7 @@ class LinesAround:
         self._data = data = document.data
         line_start = data.rfind(b"\n", 0, cursor) + 1
         line_end = physical_end(data, cursor_end)
-        self._is_code_before_cursor = bool(data[line_start:cursor].strip())
+        self._is_code_before_cursor = data[line_start:cursor].strip() not in _NO_CODE
         self.begin, above = document.left_at(_lines_up(data, line_start, MOST_LINES))
         self._modes: ModeStack | None = above.modes if self._lexical.line_starts else None
         self.edits: dict[int, Edit] = {}
@@ -85,6 +87,7 @@ class LinesAround:
         stop = _lines_down(data, line_end, MOST_LINES)
         self._all_spans += self._spans(line_end, stop)
         self._modes_below = ModesBelow(document, cursor_end, line_end, stop)
+        self._code_column = Column()
         self.lines = list(self._read(self._all_spans))
 
     def _spans(self, start: int, stop: int) -> Iterator[_Span]:
@@ -120,10 +123,23 @@ class LinesAround:
                 left = self._modes
                 read += self._rest(hole[1], end).read
             if read or hole is not None:
-                column = column_of(indentation_at(self._data[:code_end] if hole else self._data, start))
+                column = self._column(start, code_end if hole else end, modes)
                 yield PhysicalLine(start, column, read, end, modes, hole is not None)
                 if hole is not None and modes is not None and left is not None:
                     self._modes = self._after_cursor_line(column, end, modes, left)
+
+    def _column(self, start: int, end: int, modes: ModeStack | None) -> Column:
+        """The column of the line from *start* to *end*, read in *modes*.
+
+        Lines that start in a string count as deeper than the one in which it starts.
+        """
+        if self._is_in_string(modes):
+            return self._code_column.after(ord(" "))
+        self._code_column = column_of(indentation_at(self._data[:end], start))
+        return self._code_column
+
+    def _is_in_string(self, modes: ModeStack | None) -> bool:
+        return modes is not None and bool(self._document.tables.language.strings_in(modes.opened))
 
     def _unended_text(self, read: Sequence[Lexeme]) -> Lexeme | None:
         """The first of *read* that is the text of an attribute, and has no end before the next one starts."""
@@ -166,9 +182,13 @@ class LinesAround:
     def below(self, number: int) -> LineBelow | None:
         """The next line after line *number* that is not blank, and marks no conflict.
 
-        None if the middle may write the start of it.
+        None if the middle may write the start of it, or if it starts in a string.
         """
-        end = self.lines[number].end
+        end, modes = self.lines[number].end, self.lines[number].modes
+        for lexeme in self.lines[number].read:
+            modes = None if modes is None else modes.after(self._lexical.kinds[lexeme.kind])
+        if self._is_in_string(modes):
+            return None
         if any(
             line.opaque and not self._is_code_before_cursor for line in self.lines[number + 1 : number + 2]
         ):
@@ -232,7 +252,7 @@ class LinesAround:
             return
         starts = range(len(self._lexical.line_starts))
         modes = next(filter(None, map(modes.at_line_start, starts)), modes)
-        self._modes, begin = modes, self.lines[number - 1].end
+        self._modes, begin, self._code_column = modes, self.lines[number - 1].end, self.lines[number - 1].column
         lines = list(self._read(span for span in self._all_spans if span.start >= begin))
         is_known = number < len(self.lines)
         if lines and not (is_known and lines[0].start > self.lines[number].start):  # else it has no code then
