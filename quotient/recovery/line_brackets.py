@@ -7,6 +7,7 @@ one of its own has no partner. The partner goes to the nearest place at which th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from fimlsp.quotient.grammar.earley import EarleySet
@@ -25,18 +26,51 @@ class MendedLine(NamedTuple):
 
 
 def mended_line(
-    tables: LanguageTables, chart: EarleySet, read: Sequence[Lexeme], opened: Sequence[str]
+    tables: LanguageTables,
+    chart: EarleySet,
+    read: Sequence[Lexeme],
+    opened: list[str],
+    *,
+    is_known: bool,
 ) -> MendedLine | None:
     """The line of the lexemes *read* with one bracket more or less, so that it can be read after *chart*.
 
-    The brackets and blocks *opened* are open before it; an empty one may be of any kind. None if there is no
-    such line. O(`_MOST_PLACES` readings of the line).
+    The brackets and blocks *opened* are open before it; an empty one may be of any kind. Only if *is_known*,
+    all text before it is known. None if there is no such line. O(`_MOST_PLACES` readings of the line).
     """
-    for mended in _candidates(tables, read, opened):
+    candidates = chain(_candidates(tables, read, opened), _odd(tables, read, opened) if is_known else ())
+    for mended in candidates:
         kinds = [lexeme.kind for lexeme in mended.read]
         if tables.forward.read(chart, tables.terminals(kinds)) is not None:
             return mended
     return None
+
+
+def is_odd(tables: LanguageTables, read: Sequence[Lexeme]) -> bool:
+    """True if the lexemes *read* close something twice, or are the end of a header that starts above."""
+    return bool(_double_closers(tables, read)) or _ends_header(tables, read)
+
+
+def _double_closers(tables: LanguageTables, read: Sequence[Lexeme]) -> list[int]:
+    """The numbers of those of the lexemes *read* that close something directly after one of the same kind."""
+    closing, kinds = tables.language.closing, [lexeme.kind for lexeme in read]
+    pairs = enumerate(pairwise(kinds), 1)
+    return [number for number, (one, other) in pairs if one == other and tables.lexical.kinds[one] in closing]
+
+
+def _ends_header(tables: LanguageTables, read: Sequence[Lexeme]) -> bool:
+    """True if the lexemes *read* go on after a closer, and end with an opener or a line end after it."""
+    names, language = [tables.lexical.kinds[lexeme.kind] for lexeme in read], tables.language
+    return len(names) > 2 and names[0] in language.closing and not language.closers.keys().isdisjoint(names[-2:])
+
+
+def _odd(
+    tables: LanguageTables, read: Sequence[Lexeme], before: list[str]
+) -> Iterator[MendedLine]:
+    """The line with the end of the bracket around it, if it ends a header, or without a double closer."""
+    if before[-2:-1] not in ([], [""]) and _ends_header(tables, read):
+        yield from _added(tables, read, tables.language.closers[before[-2]][0], range(len(read), 0, -1))
+    yield from (_without(read, index) for index in _double_closers(tables, read)[:_MOST_PLACES])
 
 
 def _candidates(
@@ -63,9 +97,7 @@ def _candidates(
 
 def _without_partner(tables: LanguageTables, read: Sequence[Lexeme], index: int) -> Iterator[MendedLine]:
     """The line without the closer at *index*, and with an opener for it; first the former if it is double."""
-    name = tables.lexical.kinds[read[index].kind]
-    edit = read[index].start, read[index].end, b""
-    without = MendedLine(edit, (*read[:index], *read[index + 1 :]))
+    name, without = tables.lexical.kinds[read[index].kind], _without(read, index)
     is_double = read[index - 1].kind == read[index].kind
     if is_double:
         yield without
@@ -74,6 +106,12 @@ def _without_partner(tables: LanguageTables, read: Sequence[Lexeme], index: int)
             yield from _added(tables, read, opener, range(index - 1, 0, -1))
     if not is_double:
         yield without
+
+
+def _without(read: Sequence[Lexeme], index: int) -> MendedLine:
+    """The line without the lexeme at *index*."""
+    edit = read[index].start, read[index].end, b""
+    return MendedLine(edit, (*read[:index], *read[index + 1 :]))
 
 
 def _added(

@@ -16,7 +16,7 @@ from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.language.contract import Elements
 from fimlsp.quotient.recovery.lexemes import Lexeme, indentation_at
-from fimlsp.quotient.recovery.line_brackets import mended_line
+from fimlsp.quotient.recovery.line_brackets import is_odd, mended_line
 from fimlsp.quotient.recovery.line_charts import LineCharts, Word
 from fimlsp.quotient.recovery.lines_around import LineBelow, LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
@@ -56,6 +56,7 @@ class Nesting:
         self.document = document
         self.tables = document.tables
         self.data = document.data
+        self.cursor = cursor
         self.kinds = self.tables.lexical.kinds
         self.closers = self.tables.language.closers
         self.closing = self.tables.language.closing
@@ -199,20 +200,22 @@ class Nesting:
         closer = self._first_closer(line)
         if closer is not None and self._is_surplus(number, closer):
             opened = []  # the brackets before the line go on after it
-        mended = mended_line(self.tables, chart, line.read, opened)
+        mended = mended_line(self.tables, chart, line.read, opened, is_known=line.end <= self.cursor)
         if mended is not None:
             self.changed.append(mended.edit)
             self.around.replace(number, mended.read)
             self.charts.forget(number)
 
     def _may_lack_bracket(self, line: PhysicalLine) -> bool:
-        """True if *line* closes something after its start, or leaves something open before its end."""
+        """True if *line* closes something after its start, or twice, or leaves something open before its end."""
         depth = 0
         for number, lexeme in enumerate(line.read, 1):
             name = self.kinds[lexeme.kind]
             if lexeme.missing or (name in self.closing and not depth and number > 1):
                 return not lexeme.missing
             depth += (name in self.closers) - (name in self.closing and depth > 0)
+        if line.end <= self.cursor and is_odd(self.tables, line.read):
+            return True
         return depth > 1 or (depth == 1 and self.kinds[line.read[-1].kind] not in self.closers)
 
     def _first_closer(self, line: PhysicalLine) -> str | None:
