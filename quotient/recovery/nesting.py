@@ -386,9 +386,14 @@ class Nesting:
         return is_known and names[:2] == [name, name] and not {*names[2:]} - self.closing - _ENDS
 
     def _may_open_since(self, first: int, last: int) -> bool:
-        """True if the cursor's line is between these lines, and may open something by the line after it."""
+        """True if the cursor's line is between these lines, and may open something that the *last* closes.
+
+        Lines below it are deeper then, and the last one is no shallower.
+        """
         opaque = next((i for i in range(first + 1, last) if self.lines[i].opaque), None)
-        return opaque is not None and self._is_followed_deeper(opaque)
+        if opaque is None or self.lines[opaque].column.deeper_than(self.lines[last].column):
+            return False
+        return self._is_followed_deeper(opaque)
 
     def _closes(self, name: str, opened: _Opened) -> bool:
         return opened.kind is None or name in self.closers[opened.kind]
