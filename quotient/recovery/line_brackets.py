@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.lexemes import Lexeme
+from fimlsp.quotient.recovery.line_charts import shortest_word
 from fimlsp.quotient.recovery.repaired_text import Edit
 
 _MOST_PLACES = 12
@@ -47,8 +48,8 @@ def mended_line(
 
 
 def is_odd(tables: LanguageTables, read: Sequence[Lexeme]) -> bool:
-    """True if the lexemes *read* close something twice, or are the end of a header that starts above."""
-    return bool(_double_closers(tables, read)) or _ends_header(tables, read)
+    """True if the lexemes *read* close something twice, or are the end of a header."""
+    return bool(_double_closers(tables, read)) or _opener_at_end(tables, read) is not None
 
 
 def _double_closers(tables: LanguageTables, read: Sequence[Lexeme]) -> list[int]:
@@ -58,18 +59,25 @@ def _double_closers(tables: LanguageTables, read: Sequence[Lexeme]) -> list[int]
     return [number for number, (one, other) in pairs if one == other and tables.lexical.kinds[one] in closing]
 
 
-def _ends_header(tables: LanguageTables, read: Sequence[Lexeme]) -> bool:
-    """True if the lexemes *read* go on after a closer, and end with an opener or a line end after it."""
-    names, language = [tables.lexical.kinds[lexeme.kind] for lexeme in read], tables.language
-    return len(names) > 2 and names[0] in language.closing and not language.closers.keys().isdisjoint(names[-2:])
+def _opener_at_end(tables: LanguageTables, read: Sequence[Lexeme]) -> int | None:
+    """The number of the last of the lexemes *read*, apart from a line end, if it is an opener after others."""
+    names, openers = [tables.lexical.kinds[lexeme.kind] for lexeme in read], tables.language.closers
+    return next(
+        (number for number in range(len(read) - 1, max(len(read) - 3, 0), -1) if names[number] in openers),
+        None,
+    )
 
 
-def _odd(
-    tables: LanguageTables, read: Sequence[Lexeme], before: list[str]
-) -> Iterator[MendedLine]:
-    """The line with the end of the bracket around it, if it ends a header, or without a double closer."""
-    if before[-2:-1] not in ([], [""]) and _ends_header(tables, read):
-        yield from _added(tables, read, tables.language.closers[before[-2]][0], range(len(read), 0, -1))
+def _odd(tables: LanguageTables, read: Sequence[Lexeme], before: Sequence[str]) -> Iterator[MendedLine]:
+    """The end of a header with more of it, or with the end of the bracket around it if it starts above.
+
+    Then the line without a double closer.
+    """
+    closing, opener = tables.language.closing, _opener_at_end(tables, read)
+    if opener is not None:
+        yield from (_with(tables, read, end, opener) for end in tables.language.header_ends)
+        if before[-2:-1] not in ([], [""]) and tables.lexical.kinds[read[0].kind] in closing:
+            yield from _added(tables, read, tables.language.closers[before[-2]][0], range(len(read), 0, -1))
     yield from (_without(read, index) for index in _double_closers(tables, read)[:_MOST_PLACES])
 
 
@@ -118,10 +126,13 @@ def _added(
     tables: LanguageTables, read: Sequence[Lexeme], name: str, places: Sequence[int]
 ) -> Iterator[MendedLine]:
     """The line with a lexeme of the kind *name* at each of the *places*."""
-    lexical = tables.lexical
-    kind = lexical.kinds.index(name)
-    text = lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], kind)
-    for place in places[:_MOST_PLACES] if text is not None else ():
-        start = read[place - 1].end
-        edit = start, start, b" " + (text or b"") + b" "
-        yield MendedLine(edit, (*read[:place], Lexeme(kind, start, start), *read[place:]))
+    for place in places[:_MOST_PLACES] if shortest_word(tables, name) is not None else ():
+        yield _with(tables, read, (name,), place)
+
+
+def _with(tables: LanguageTables, read: Sequence[Lexeme], names: Sequence[str], place: int) -> MendedLine:
+    """The line with lexemes of the kinds *names* at *place*."""
+    start, kinds = read[place - 1].end, [tables.lexical.kinds.index(name) for name in names]
+    text = b" ".join((b"", *(shortest_word(tables, name) or b"" for name in names), b""))
+    added = [Lexeme(kind, start, start) for kind in kinds]
+    return MendedLine((start, start, text), (*read[:place], *added, *read[place:]))

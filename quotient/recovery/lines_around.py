@@ -252,7 +252,11 @@ class LinesAround:
             return
         starts = range(len(self._lexical.line_starts))
         modes = next(filter(None, map(modes.at_line_start, starts)), modes)
-        self._modes, begin, self._code_column = modes, self.lines[number - 1].end, self.lines[number - 1].column
+        self._modes, begin, self._code_column = (
+            modes,
+            self.lines[number - 1].end,
+            self.lines[number - 1].column,
+        )
         lines = list(self._read(span for span in self._all_spans if span.start >= begin))
         is_known = number < len(self.lines)
         if lines and not (is_known and lines[0].start > self.lines[number].start):  # else it has no code then

@@ -28,7 +28,9 @@ class ModesBelow:
         self._document = document
         self._lexical = document.tables.lexical
         self._elements = elements = document.tables.language.elements
-        ends = () if elements is None else (*document.tables.language.closing, *elements.closes, elements.empty)
+        ends = (
+            () if elements is None else (*document.tables.language.closing, *elements.closes, elements.empty)
+        )
         names = dict.fromkeys(self._lexical.kinds[kind] for kind in self._lexical.mode_changers)
         self._openers = [name for name in names if name not in ends]
         self._cursor_end = cursor_end
@@ -49,7 +51,9 @@ class ModesBelow:
             self._known[key] = self._find(*key)
         return self._known[key]
 
-    def _find(self, before: ModeStack, likely: ModeStack | None, cursor: ModeStack | None) -> ModeStack | None:
+    def _find(
+        self, before: ModeStack, likely: ModeStack | None, cursor: ModeStack | None
+    ) -> ModeStack | None:
         if self._elements is None or self._document.goes_on_at(self._end) is None:
             return None
         ends = chain((likely, before), () if cursor is None else self._after_openers(cursor))

@@ -8,16 +8,16 @@ columns show where a bracket or a word such as `end` is missing, long before the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.language.contract import Elements
+from fimlsp.quotient.recovery.header_ends import fitting_opener
 from fimlsp.quotient.recovery.lexemes import Lexeme, indentation_at
 from fimlsp.quotient.recovery.line_brackets import is_odd, mended_line
-from fimlsp.quotient.recovery.line_charts import LineCharts, Word
+from fimlsp.quotient.recovery.line_charts import LineCharts, Word, shortest_word
 from fimlsp.quotient.recovery.lines_around import LineBelow, LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
 from fimlsp.quotient.recovery.tags import OpenTags, Tag, is_left
@@ -62,7 +62,7 @@ class Nesting:
         self.closing = self.tables.language.closing
         self.elements = self.tables.language.elements
         self.code_starts = frozenset(
-            kind for kind in self.closers if self.elements and self._word(kind) is None
+            kind for kind in self.closers if self.elements and shortest_word(self.tables, kind) is None
         )
         self.tags = None if self.elements is None else OpenTags(self.elements)
         self.reread = -1  # the last line that was read again as a closing tag
@@ -106,17 +106,12 @@ class Nesting:
             end = line.start + len(self.data[line.start : line.end].rstrip())
         return end, end, b"".join(b" " + word.text for word in words)
 
-    def _word(self, kind: str) -> bytes | None:
-        """The shortest lexeme of *kind* at the start of a line of code; None if there is none."""
-        lexical = self.tables.lexical
-        return lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], self.kinds.index(kind))
-
     def _end_of(self, opened: _Opened) -> Word | None:
         """The text that closes *opened*; None if that is unknown."""
         kinds = self._kinds_closing(opened)
         if self.elements is not None and opened.kind == self.elements.opens:
             return Word(kinds, self.elements.closing(opened.tag)) if opened.tag else None
-        text = self._word(kinds[0]) if kinds else None
+        text = shortest_word(self.tables, kinds[0]) if kinds else None
         return None if text is None else Word(kinds, text)
 
     def _kinds_closing(self, opened: _Opened) -> tuple[str, ...]:
@@ -239,7 +234,7 @@ class Nesting:
         the block.
         """
         kinds, following = self._kinds_closing(opened), self.lines[last + 1 : last + 2]
-        if opened.is_last or len(kinds) != 1 or (word := self._word(kinds[0])) is None:
+        if opened.is_last or len(kinds) != 1 or (word := shortest_word(self.tables, kinds[0])) is None:
             return
         if any(line.opaque or self.kinds[line.read[0].kind] in kinds for line in following):
             return
@@ -527,14 +522,15 @@ class Nesting:
         if not self.lines[opening + 1].column.deeper_than(column) or opening in self.added:
             return
         left_open = () if goes_on else self._left_open(opening)
-        last = self.lines[opening].without_line_end(self.data).read[-1]
-        if left_open and closer in self.closers.get(self.kinds[last.kind], ()):
+        header = self.lines[opening].without_line_end(self.data)
+        if left_open and closer in self.closers.get(self.kinds[header.read[-1].kind], ()):
             return  # it was opened there, and is closed once too often
         cut_off = [self.closers[kind][0] for kind in reversed(left_open)]
-        kind = self._fitting_opener(opening, cut_off, closer)
-        if kind is not None:
-            self.added[opening] = [Word((each,), self._word(each) or b"") for each in (*cut_off, kind)]
-            self.opened.append(_Opened(kind, column, opening, is_last=True))
+        kinds = fitting_opener(self.charts, (header, self.lines[opening + 1]), opening, cut_off, closer)
+        if kinds:
+            words = ((each, shortest_word(self.tables, each) or b"") for each in (*cut_off, *kinds))
+            self.added[opening] = [Word((each,), text) for each, text in words]
+            self.opened.append(_Opened(kinds[-1], column, opening, is_last=True))
 
     def _is_cut_off(self, opened: _Opened, opening: int | None, closer: str) -> bool:
         return opened.line == opening and not self._closes(closer, opened)
@@ -575,14 +571,6 @@ class Nesting:
         """True if the line of a *label* may open a block. The end of a forgotten one may be in its column."""
         is_forgotten = self.forgotten is not None and self.forgotten.column == self.lines[label].column
         return self._is_followed_deeper(label) and not is_forgotten
-
-    def _fitting_opener(self, number: int, cut_off: Sequence[str], closer: str) -> str | None:
-        """An opener that can follow line *number* and *cut_off*, and that *closer* can close."""
-        chart = self.charts.after(self.charts.before(number), self.lines[number].without_line_end(self.data))
-        openers = [opener for opener, closers in self.closers.items() if closer in closers]
-        written = (opener for opener in openers if self._word(opener) is not None)
-        fitting = (opener for opener in written if self.charts.read(chart, [*cut_off, opener]) is not None)
-        return next(fitting, None)
 
     def _left_open(self, number: int) -> list[str]:
         """The openers in line *number* that nothing in it closes."""
