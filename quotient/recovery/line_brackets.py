@@ -60,12 +60,10 @@ def _double_closers(tables: LanguageTables, read: Sequence[Lexeme]) -> list[int]
 
 
 def _opener_at_end(tables: LanguageTables, read: Sequence[Lexeme]) -> int | None:
-    """The number of the last of the lexemes *read*, apart from a line end, if it is an opener after others."""
+    """The number of the last of the lexemes *read*, but for a line end, if it is an opener after others."""
     names, openers = [tables.lexical.kinds[lexeme.kind] for lexeme in read], tables.language.closers
-    return next(
-        (number for number in range(len(read) - 1, max(len(read) - 3, 0), -1) if names[number] in openers),
-        None,
-    )
+    last = range(len(read) - 1, max(len(read) - 3, 0), -1)
+    return next((number for number in last if names[number] in openers), None)
 
 
 def _odd(tables: LanguageTables, read: Sequence[Lexeme], before: Sequence[str]) -> Iterator[MendedLine]:
@@ -75,7 +73,9 @@ def _odd(tables: LanguageTables, read: Sequence[Lexeme], before: Sequence[str]) 
     """
     closing, opener = tables.language.closing, _opener_at_end(tables, read)
     if opener is not None:
-        yield from (_with(tables, read, end, opener) for end in tables.language.header_ends)
+        names = [end[0] for end in tables.language.header_ends if len(end) == 1]
+        for name in names:
+            yield from _added(tables, read, name, [opener])
         if before[-2:-1] not in ([], [""]) and tables.lexical.kinds[read[0].kind] in closing:
             yield from _added(tables, read, tables.language.closers[before[-2]][0], range(len(read), 0, -1))
     yield from (_without(read, index) for index in _double_closers(tables, read)[:_MOST_PLACES])
@@ -126,13 +126,8 @@ def _added(
     tables: LanguageTables, read: Sequence[Lexeme], name: str, places: Sequence[int]
 ) -> Iterator[MendedLine]:
     """The line with a lexeme of the kind *name* at each of the *places*."""
-    for place in places[:_MOST_PLACES] if shortest_word(tables, name) is not None else ():
-        yield _with(tables, read, (name,), place)
-
-
-def _with(tables: LanguageTables, read: Sequence[Lexeme], names: Sequence[str], place: int) -> MendedLine:
-    """The line with lexemes of the kinds *names* at *place*."""
-    start, kinds = read[place - 1].end, [tables.lexical.kinds.index(name) for name in names]
-    text = b" ".join((b"", *(shortest_word(tables, name) or b"" for name in names), b""))
-    added = [Lexeme(kind, start, start) for kind in kinds]
-    return MendedLine((start, start, text), (*read[:place], *added, *read[place:]))
+    kind, text = tables.lexical.kinds.index(name), shortest_word(tables, name)
+    for place in places[:_MOST_PLACES] if text is not None else ():
+        start = read[place - 1].end
+        edit = start, start, b" " + (text or b"") + b" "
+        yield MendedLine(edit, (*read[:place], Lexeme(kind, start, start), *read[place:]))
