@@ -47,9 +47,41 @@ def mended_line(
     return None
 
 
-def is_odd(tables: LanguageTables, read: Sequence[Lexeme]) -> bool:
-    """True if the lexemes *read* close something twice, or are the end of a header."""
-    return bool(_double_closers(tables, read)) or _opener_at_end(tables, read) is not None
+def may_lack_bracket(tables: LanguageTables, read: Sequence[Lexeme], *, is_known: bool) -> bool:
+    """True if the lexemes *read* close something after their start, or leave something open before their end.
+
+    If all text before them *is_known*, also if they close something twice, or are the end of a header.
+    """
+    if is_known and (_double_closers(tables, read) or _opener_at_end(tables, read) is not None):
+        return True
+    depth, names, language = 0, [tables.lexical.kinds[lexeme.kind] for lexeme in read], tables.language
+    for number, (lexeme, name) in enumerate(zip(read, names, strict=True)):
+        if lexeme.missing or (name in language.closing and not depth and number):
+            return not lexeme.missing
+        depth += (name in language.closers) - (name in language.closing and depth > 0)
+    return depth > 1 or (depth == 1 and names[-1] not in language.closers)
+
+
+def first_closer(tables: LanguageTables, read: Sequence[Lexeme]) -> str | None:
+    """The kind of the first of the lexemes *read*, after their start, that closes what is open before them."""
+    depth, language = 0, tables.language
+    for number, name in enumerate(tables.lexical.kinds[lexeme.kind] for lexeme in read):
+        depth -= name in language.closing
+        if depth < 0:
+            return name if number else None
+        depth += name in language.closers
+    return None
+
+
+def left_open(tables: LanguageTables, read: Sequence[Lexeme]) -> list[str]:
+    """The openers among the lexemes *read* that nothing of them closes."""
+    opened: list[str] = []
+    for name in (tables.lexical.kinds[lexeme.kind] for lexeme in read):
+        if name in tables.language.closing and opened:
+            opened.pop()
+        if name in tables.language.closers:
+            opened.append(name)
+    return opened
 
 
 def _double_closers(tables: LanguageTables, read: Sequence[Lexeme]) -> list[int]:

@@ -88,6 +88,7 @@ class LinesAround:
         self._all_spans += self._spans(line_end, stop)
         self._modes_below = ModesBelow(document, cursor_end, line_end, stop)
         self._code_column = Column()
+        self.is_known_below = False  # True if the text below shows the modes in which it is read
         self.lines = list(self._read(self._all_spans))
 
     def _spans(self, start: int, stop: int) -> Iterator[_Span]:
@@ -211,6 +212,7 @@ class LinesAround:
         below = None if code is None else column_of(code.group(1))
         opens = below is not None and below.deeper_than(column)
         known = self._modes_below.after(before, self._modes, left if opens else None)
+        self.is_known_below = known is not None
         if known is not None or self._modes is None or code is None or below is None:
             return known or self._modes
         closes = below == column and self._data.startswith(_CLOSERS, code.start(2))
@@ -238,6 +240,10 @@ class LinesAround:
         So far the lines were read as inside of that.
         """
         self._go_on(number, self.lines[number].modes if number < len(self.lines) else self._modes, kinds)
+
+    def read_on(self, number: int, kinds: Iterable[str]) -> None:
+        """Read the lines after line *number* as if that had lexemes of *kinds* only."""
+        self._go_on(number + 1, self.lines[number].modes, kinds)
 
     def replace(self, number: int, read: tuple[Lexeme, ...]) -> None:
         """Let line *number* have the lexemes *read*, and read the lines after it in the modes after them."""
