@@ -52,7 +52,8 @@ def may_lack_bracket(tables: LanguageTables, read: Sequence[Lexeme], *, is_known
 
     If all text before them *is_known*, also if they close something twice, or are the end of a header.
     """
-    if is_known and (_double_closers(tables, read) or _opener_at_end(tables, read) is not None):
+    is_whole = not any(lexeme.missing for lexeme in read)
+    if is_known and is_whole and (_double_closers(tables, read) or _opener_at_end(tables, read) is not None):
         return True
     depth, names, language = 0, [tables.lexical.kinds[lexeme.kind] for lexeme in read], tables.language
     for number, (lexeme, name) in enumerate(zip(read, names, strict=True)):
@@ -63,7 +64,7 @@ def may_lack_bracket(tables: LanguageTables, read: Sequence[Lexeme], *, is_known
 
 
 def first_closer(tables: LanguageTables, read: Sequence[Lexeme]) -> str | None:
-    """The kind of the first of the lexemes *read*, after their start, that closes what is open before them."""
+    """The kind of the first of the lexemes *read*, after their start, that closes what they do not open."""
     depth, language = 0, tables.language
     for number, name in enumerate(tables.lexical.kinds[lexeme.kind] for lexeme in read):
         depth -= name in language.closing

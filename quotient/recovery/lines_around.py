@@ -24,6 +24,7 @@ _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
 _CODE = re.compile(rb"(?:[ \t]*\r?\n)*([ \t]*)(?=(\S))")
+_BRACE = b"}"
 _NO_CODE = b"", b"{"
 """Texts before a cursor that do not show how its line starts: a brace may be an attribute or a child."""
 _BEFORE_TEXT = b"=", b"(", b"[", b"{", b",", b":"
@@ -68,7 +69,7 @@ class LinesAround:
     """The `lines` with code around a cursor, which spans from *cursor* to *cursor_end*.
 
     The first starts at `begin`. Lines that mark conflicts are left out by `edits`. These also end texts of
-    attributes that go on up to the start of the next one.
+    attributes that go on up to the start of the next one. The edits `surplus` leave out braces in elements.
     """
 
     def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
@@ -81,6 +82,7 @@ class LinesAround:
         self.begin, above = document.left_at(_lines_up(data, line_start, MOST_LINES))
         self._modes: ModeStack | None = above.modes if self._lexical.line_starts else None
         self.edits: dict[int, Edit] = {}
+        self.surplus: dict[int, Edit] = {}
         self._elements = document.tables.language.elements
         self._all_spans = list(self._spans(self.begin, line_start))
         self._all_spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
@@ -104,6 +106,11 @@ class LinesAround:
                 yield _Span(start, end)
             start = end
 
+    @property
+    def marks(self) -> list[Edit]:
+        """The edits that leave out the lines which mark conflicts."""
+        return [edit for edit in self.edits.values() if not edit[2]]
+
     def _is_marker(self, start: int) -> bool:
         after = start + len(_MARKERS[0])
         return self._data.startswith(_MARKERS, start) and self._data[after : after + 1] in _AFTER_MARKER
@@ -114,7 +121,9 @@ class LinesAround:
             modes = left = self._modes
             code_end = start
             if hole is None:
-                read = self._lexemes(start, end).read
+                reading = self._lexemes(start, end)
+                read = reading.read
+                self.surplus.update(self._surplus(reading))
                 if (text := self._unended_text(read)) is not None:
                     yield self._with_text_ended(start, text, modes)
                     yield from self._read(list(self._spans(physical_end(self._data, start), end)))
@@ -141,6 +150,13 @@ class LinesAround:
 
     def _is_in_string(self, modes: ModeStack | None) -> bool:
         return modes is not None and bool(self._document.tables.language.strings_in(modes.opened))
+
+    def _surplus(self, line: Lexemes) -> Iterator[tuple[int, Edit]]:
+        """The edits, by offset, that leave out braces after lexemes of a *line* in elements."""
+        for start, end in line.unreadable if self._elements is not None else ():
+            place = start + len(self._data[start:end]) - len(self._data[start:end].lstrip())
+            if line.read and line.read[0].start < place and self._data[place:end].strip() == _BRACE:
+                yield place, (place, place + 1, b"")
 
     def _unended_text(self, read: Sequence[Lexeme]) -> Lexeme | None:
         """The first of *read* that is the text of an attribute, and has no end before the next one starts."""
@@ -263,10 +279,21 @@ class LinesAround:
             self.lines[number - 1].end,
             self.lines[number - 1].column,
         )
+        self.surplus = {place: edit for place, edit in self.surplus.items() if place < begin}
         lines = list(self._read(span for span in self._all_spans if span.start >= begin))
         is_known = number < len(self.lines)
         if lines and not (is_known and lines[0].start > self.lines[number].start):  # else it has no code then
             self.lines[number:] = lines
+
+
+def conflict_marks(document: ContextDocument, cursor: int, cursor_end: int) -> tuple[Edit, ...]:
+    """The edits that leave out the lines around a cursor which mark conflicts. O(`MOST_LINES`)."""
+    data = document.data
+    line_start, line_end = data.rfind(b"\n", 0, cursor) + 1, physical_end(data, cursor_end)
+    first, last = _lines_up(data, line_start, MOST_LINES), _lines_down(data, line_end, MOST_LINES)
+    if not any(mark in data[first:last] for mark in _MARKERS):
+        return ()
+    return tuple(LinesAround(document, cursor, cursor_end).marks)
 
 
 def _lines_up(data: bytes, position: int, count: int) -> int:

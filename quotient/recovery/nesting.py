@@ -91,6 +91,7 @@ class Nesting:
                 self._close(len(self.lines))
         return (
             *self.around.edits.values(),
+            *self.around.surplus.values(),
             *self.changed,
             *(self._edit(number, words) for number, words in self.added.items()),
         )
@@ -180,7 +181,7 @@ class Nesting:
                 self._close_in_header(self.opened.pop(), number)
             self.opened = [opened for opened in self.opened if not self._is_of_header(opened, closed)]
 
-    def _read_on_without(self, number: int, unopened: AbstractSet[int]) -> None:
+    def _read_on_without(self, number: int, unopened: set[int]) -> None:
         """Read on as if what the lexemes *unopened* of line *number* close had not been opened.
 
         The cursor's line may open it, so the modes of the lines below do not know of it.
