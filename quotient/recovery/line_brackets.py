@@ -64,7 +64,7 @@ def may_lack_bracket(tables: LanguageTables, read: Sequence[Lexeme], *, is_known
 
 
 def first_closer(tables: LanguageTables, read: Sequence[Lexeme]) -> str | None:
-    """The kind of the first of the lexemes *read*, after their start, that closes what they do not open."""
+    """The kind of the first closer of the lexemes *read*, after their start, without an opener among them."""
     depth, language = 0, tables.language
     for number, name in enumerate(tables.lexical.kinds[lexeme.kind] for lexeme in read):
         depth -= name in language.closing

@@ -1,8 +1,8 @@
 """The modes in which the lines below the cursor's are read, where lines may start in elements.
 
 A middle may open elements and code in them, so the text before it does not show these modes. The text below
-does, as long as it can be read: in the wrong modes it soon starts a line where no such text can go on. What
-the middle closes is left to the columns of lines.
+does, as long as it can be read. In the wrong modes it soon starts a line where no such text can go on. The
+columns of lines decide about elements that the middle closes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ModesBelow:
                     yield rest.modes
 
     def _can_be_read(self, modes: ModeStack) -> bool:
-        """True if the lines, read in *modes*, can be part of what is around them."""
+        """True if the lines, read in *modes*, fit together up to the last."""
         document, place, possible = self._document, self._end, [modes]
         while place < self._stop:
             context, line = document.goes_on_at(place), document.line_at(place)

@@ -182,7 +182,7 @@ class Nesting:
             self.opened = [opened for opened in self.opened if not self._is_of_header(opened, closed)]
 
     def _read_on_without(self, number: int, unopened: set[int]) -> None:
-        """Read on as if what the lexemes *unopened* of line *number* close had not been opened.
+        """Read on as if the openers closed by the lexemes *unopened* of line *number* did not exist.
 
         The cursor's line may open it, so the modes of the lines below do not know of it.
         """
@@ -223,7 +223,7 @@ class Nesting:
             self.charts.forget(number)
 
     def _is_balanced(self, number: int) -> bool:
-        """True if the next line that is no deeper closes what line *number* leaves open, and that no more."""
+        """True if the next line that is no deeper closes all that line *number* leaves open."""
         line, opened = self.lines[number], left_open(self.tables, self.lines[number].read)
         if not opened or first_closer(self.tables, line.read) is not None:
             return False

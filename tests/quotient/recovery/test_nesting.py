@@ -11,6 +11,8 @@ from fimlsp.languages.typescript import tsx, typescript
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.recovery.nesting import Nesting
 
+from ...sampling import sampled
+
 ENGINES = {
     "go": Engine(go),
     "json": Engine(json),
@@ -126,8 +128,11 @@ function F({a}: P) {
           <Li
             key={i}
             onError={(e) =>
-              new Error(`at ${i}:
-see ${JSON.stringify(d)}`, {cause: e})
+              new Error(
+                `at ${i}:
+see ${JSON.stringify(d)}`,
+                {cause: e},
+              )
             }>
             <D {...d} />
             {d.e && (
