@@ -11,8 +11,6 @@ from fimlsp.languages.typescript import tsx, typescript
 from fimlsp.quotient.engine import Engine
 from fimlsp.quotient.recovery.nesting import Nesting
 
-from ...sampling import sampled
-
 ENGINES = {
     "go": Engine(go),
     "json": Engine(json),
