@@ -75,6 +75,7 @@ _ELEMENTS = {
     **dict.fromkeys(("FRAGMENT", "CHILD_FRAGMENT", "VALUE_FRAGMENT"), "FRAGMENT_END"),
     **dict.fromkeys(("TAG_BRACE", "CHILD_BRACE"), "}"),
 }
+_HEADER_ENDS = ("=>",), ("=",), ("(", ")"), ("(", ")", "=>"), (",", "(", ")", "=>")
 _TAGS = Elements(
     starts=frozenset({"TAG_START", "CHILD_START", "VALUE_START"}),
     opens="TAG_END",
@@ -127,6 +128,11 @@ class TypeScript(Language):
     def enclosures(self) -> Mapping[str, str]:  # type: ignore[override]  # likewise
         """As in `Language`."""
         return _ENCLOSURES | _ELEMENTS if self.jsx else _ENCLOSURES
+
+    @property
+    def header_ends(self) -> tuple[tuple[str, ...], ...]:
+        """As in `Language`: those of functions, and of values and types."""
+        return _HEADER_ENDS
 
     @property
     def elements(self) -> Elements | None:

@@ -244,6 +244,14 @@ class Language(ABC):
         return None
 
     @property
+    def header_ends(self) -> tuple[tuple[str, ...], ...]:
+        """Terminals with which headers end before their blocks, the likelier first.
+
+        They may be missing where a line is cut off.
+        """
+        return ()
+
+    @property
     def closers(self) -> Mapping[str, tuple[str, ...]]:
         """The terminals that close each terminal which opens an enclosure or a block."""
         return {**{opener: (closer,) for opener, closer in self.enclosures.items()}, **self.blocks}

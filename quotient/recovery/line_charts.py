@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.grammar.earley import EarleySet
+from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.lines_around import PhysicalLine
 
 
@@ -19,6 +20,12 @@ class Word(NamedTuple):
 
     kinds: tuple[str, ...]
     text: bytes
+
+
+def shortest_word(tables: LanguageTables, name: str) -> bytes | None:
+    """The shortest lexeme of the kind *name* at the start of a line of code; None if there is none."""
+    lexical = tables.lexical
+    return lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], lexical.kinds.index(name))
 
 
 class LineCharts:
@@ -31,7 +38,7 @@ class LineCharts:
         self, document: ContextDocument, lines: Sequence[PhysicalLine], added: Mapping[int, Sequence[Word]]
     ) -> None:
         self._document = document
-        self._tables = document.tables
+        self.tables = document.tables
         self._kinds = document.tables.lexical.kinds
         self._lines = lines
         self._added = added
@@ -53,19 +60,19 @@ class LineCharts:
     def after(self, chart: EarleySet | None, line: PhysicalLine) -> EarleySet | None:
         """The set after *line*, which comes after *chart*; None if it cannot be read there."""
         kinds = [lexeme.kind for lexeme in line.read]
-        return chart and self._tables.forward.read(chart, self._tables.terminals(kinds))
+        return chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
 
     def with_added(self, chart: EarleySet | None, names: Sequence[str]) -> EarleySet | None:
         """The set after *names*, added at the end of a line, and after the line end if that is a lexeme."""
         after = self.read(chart, names)
         if after is None or not names or (terminator := self._terminator(names[-1])) is None:
             return after
-        return self._tables.forward.read(after, self._tables.terminals([terminator])) or after
+        return self.tables.forward.read(after, self.tables.terminals([terminator])) or after
 
     def read(self, chart: EarleySet | None, names: Sequence[str]) -> EarleySet | None:
         """The set after lexemes of the kinds *names*; None if they cannot be read after *chart*."""
         kinds = [self._kinds.index(name) for name in names]
-        return chart and self._tables.forward.read(chart, self._tables.terminals(kinds))
+        return chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
 
     def forget(self, number: int) -> None:
         """Forget the charts after line *number*, which was changed."""
@@ -96,6 +103,6 @@ class LineCharts:
 
     def _terminator(self, name: str) -> int | None:
         """The kind of a line end after *name* if it ends a statement; None elsewhere."""
-        modes = self._tables.lexical.start.after(name)
+        modes = self.tables.lexical.start.after(name)
         line_end = None if modes is None else modes.line_end
         return None if line_end is None else self._kinds.index(line_end)

@@ -14,6 +14,7 @@ from fimlsp.lexing.line import physical_end
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.recovery.lexemes import Lexeme, Lexemes, column_of, indentation_at, lexemes
+from fimlsp.quotient.recovery.modes_below import ModesBelow
 from fimlsp.quotient.recovery.repaired_text import Edit
 
 MOST_LINES = 200
@@ -23,6 +24,9 @@ _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
 _CODE = re.compile(rb"(?:[ \t]*\r?\n)*([ \t]*)(?=(\S))")
+_BRACE = b"}"
+_NO_CODE = b"", b"{"
+"""Texts before a cursor that do not show how its line starts: a brace may be an attribute or a child."""
 _BEFORE_TEXT = b"=", b"(", b"[", b"{", b",", b":"
 _CLOSERS = b"}", b")", b"]", b"/>", b">", b"</"
 
@@ -65,7 +69,7 @@ class LinesAround:
     """The `lines` with code around a cursor, which spans from *cursor* to *cursor_end*.
 
     The first starts at `begin`. Lines that mark conflicts are left out by `edits`. These also end texts of
-    attributes that go on up to the start of the next one.
+    attributes that go on up to the start of the next one. The edits `surplus` leave out braces in elements.
     """
 
     def __init__(self, document: ContextDocument, cursor: int, cursor_end: int) -> None:
@@ -74,14 +78,19 @@ class LinesAround:
         self._data = data = document.data
         line_start = data.rfind(b"\n", 0, cursor) + 1
         line_end = physical_end(data, cursor_end)
-        self._is_code_before_cursor = bool(data[line_start:cursor].strip())
+        self._is_code_before_cursor = data[line_start:cursor].strip() not in _NO_CODE
         self.begin, above = document.left_at(_lines_up(data, line_start, MOST_LINES))
         self._modes: ModeStack | None = above.modes if self._lexical.line_starts else None
         self.edits: dict[int, Edit] = {}
+        self.surplus: dict[int, Edit] = {}
         self._elements = document.tables.language.elements
         self._all_spans = list(self._spans(self.begin, line_start))
         self._all_spans.append(_Span(line_start, line_end, (cursor, cursor_end)))
-        self._all_spans += self._spans(line_end, _lines_down(data, line_end, MOST_LINES))
+        stop = _lines_down(data, line_end, MOST_LINES)
+        self._all_spans += self._spans(line_end, stop)
+        self._modes_below = ModesBelow(document, cursor_end, line_end, stop)
+        self._code_column = Column()
+        self.is_known_below = False  # True if the text below shows the modes in which it is read
         self.lines = list(self._read(self._all_spans))
 
     def _spans(self, start: int, stop: int) -> Iterator[_Span]:
@@ -97,6 +106,11 @@ class LinesAround:
                 yield _Span(start, end)
             start = end
 
+    @property
+    def marks(self) -> list[Edit]:
+        """The edits that leave out the lines which mark conflicts."""
+        return [edit for edit in self.edits.values() if not edit[2]]
+
     def _is_marker(self, start: int) -> bool:
         after = start + len(_MARKERS[0])
         return self._data.startswith(_MARKERS, start) and self._data[after : after + 1] in _AFTER_MARKER
@@ -104,21 +118,45 @@ class LinesAround:
     def _read(self, spans: Iterable[_Span]) -> Iterator[PhysicalLine]:
         """The lines of *spans* that have code, and that of the cursor without its middle."""
         for start, end, hole in spans:
-            modes, code_end = self._modes, start
+            modes = left = self._modes
+            code_end = start
             if hole is None:
-                read = self._lexemes(start, end).read
+                reading = self._lexemes(start, end)
+                read = reading.read
+                self.surplus.update(self._surplus(reading))
                 if (text := self._unended_text(read)) is not None:
                     yield self._with_text_ended(start, text, modes)
                     yield from self._read(list(self._spans(physical_end(self._data, start), end)))
                     continue
             else:
-                read = *self._lexemes(start, hole[0]).read, *self._rest(hole[1], end).read
-                code_end = hole[0]
+                read, code_end = self._lexemes(start, hole[0]).read, hole[0]
+                left = self._modes
+                read += self._rest(hole[1], end).read
             if read or hole is not None:
-                column = column_of(indentation_at(self._data[:code_end] if hole else self._data, start))
+                column = self._column(start, code_end if hole else end, modes)
                 yield PhysicalLine(start, column, read, end, modes, hole is not None)
-                if hole is not None and modes is not None and self._is_left_below(column, end, modes):
-                    self._modes = modes
+                if hole is not None and modes is not None and left is not None:
+                    self._modes = self._after_cursor_line(column, end, modes, left)
+
+    def _column(self, start: int, end: int, modes: ModeStack | None) -> Column:
+        """The column of the line from *start* to *end*, read in *modes*.
+
+        Lines that start in a string count as deeper than the one in which it starts.
+        """
+        if self._is_in_string(modes):
+            return self._code_column.after(ord(" "))
+        self._code_column = column_of(indentation_at(self._data[:end], start))
+        return self._code_column
+
+    def _is_in_string(self, modes: ModeStack | None) -> bool:
+        return modes is not None and bool(self._document.tables.language.strings_in(modes.opened))
+
+    def _surplus(self, line: Lexemes) -> Iterator[tuple[int, Edit]]:
+        """The edits, by offset, that leave out braces after lexemes of a *line* in elements."""
+        for start, end in line.unreadable if self._elements is not None else ():
+            place = start + len(self._data[start:end]) - len(self._data[start:end].lstrip())
+            if line.read and line.read[0].start < place and self._data[place:end].strip() == _BRACE:
+                yield place, (place, place + 1, b"")
 
     def _unended_text(self, read: Sequence[Lexeme]) -> Lexeme | None:
         """The first of *read* that is the text of an attribute, and has no end before the next one starts."""
@@ -161,9 +199,13 @@ class LinesAround:
     def below(self, number: int) -> LineBelow | None:
         """The next line after line *number* that is not blank, and marks no conflict.
 
-        None if the middle may write the start of it.
+        None if the middle may write the start of it, or if it starts in a string.
         """
-        end = self.lines[number].end
+        end, modes = self.lines[number].end, self.lines[number].modes
+        for lexeme in self.lines[number].read:
+            modes = None if modes is None else modes.after(self._lexical.kinds[lexeme.kind])
+        if self._is_in_string(modes):
+            return None
         if any(
             line.opaque and not self._is_code_before_cursor for line in self.lines[number + 1 : number + 2]
         ):
@@ -174,19 +216,24 @@ class LinesAround:
                 return LineBelow(column_of(code.group(1)), self._data[code.start(2) : end])
         return None
 
-    def _is_left_below(self, column: Column, end: int, before: ModeStack) -> bool:
-        """True if the cursor's line, up to *end*, leaves something open that the next line is outside of.
+    def _after_cursor_line(
+        self, column: Column, end: int, before: ModeStack, left: ModeStack
+    ) -> ModeStack | None:
+        """The modes after the cursor's line of *column*, up to *end*, which starts in the modes *before*.
 
-        The line has *column*, and starts in the modes *before*.
+        Those at the cursor are *left*. The result are those of the line without its middle, unless the lines
+        below show others.
         """
-        if self._modes is None or self._modes.starts_line == before.starts_line:
-            return False
         code = _CODE.match(self._data, end)
-        if code is None:
-            return False
-        below = column_of(indentation_at(self._data, code.start(1)))
-        closes = self._data.startswith(_CLOSERS, code.start(2))
-        return below == column and not closes
+        below = None if code is None else column_of(code.group(1))
+        opens = below is not None and below.deeper_than(column)
+        known = self._modes_below.after(before, self._modes, left if opens else None)
+        self.is_known_below = known is not None
+        if known is not None or self._modes is None or code is None or below is None:
+            return known or self._modes
+        closes = below == column and self._data.startswith(_CLOSERS, code.start(2))
+        leaves_open = self._modes.starts_line != before.starts_line
+        return before if leaves_open and not opens and not closes else self._modes
 
     def _lexemes(self, start: int, end: int) -> Lexemes:
         """The lexemes from *start* to *end*; with several line starts they are read in the modes before.
@@ -210,6 +257,10 @@ class LinesAround:
         """
         self._go_on(number, self.lines[number].modes if number < len(self.lines) else self._modes, kinds)
 
+    def read_on(self, number: int, kinds: Iterable[str]) -> None:
+        """Read the lines after line *number* as if that had lexemes of *kinds* only."""
+        self._go_on(number + 1, self.lines[number].modes, kinds)
+
     def replace(self, number: int, read: tuple[Lexeme, ...]) -> None:
         """Let line *number* have the lexemes *read*, and read the lines after it in the modes after them."""
         line = self.lines[number] = self.lines[number]._replace(read=read)
@@ -223,11 +274,26 @@ class LinesAround:
             return
         starts = range(len(self._lexical.line_starts))
         modes = next(filter(None, map(modes.at_line_start, starts)), modes)
-        self._modes, begin = modes, self.lines[number - 1].end
+        self._modes, begin, self._code_column = (
+            modes,
+            self.lines[number - 1].end,
+            self.lines[number - 1].column,
+        )
+        self.surplus = {place: edit for place, edit in self.surplus.items() if place < begin}
         lines = list(self._read(span for span in self._all_spans if span.start >= begin))
         is_known = number < len(self.lines)
         if lines and not (is_known and lines[0].start > self.lines[number].start):  # else it has no code then
             self.lines[number:] = lines
+
+
+def conflict_marks(document: ContextDocument, cursor: int, cursor_end: int) -> tuple[Edit, ...]:
+    """The edits that leave out the lines around a cursor which mark conflicts. O(`MOST_LINES`)."""
+    data = document.data
+    line_start, line_end = data.rfind(b"\n", 0, cursor) + 1, physical_end(data, cursor_end)
+    first, last = _lines_up(data, line_start, MOST_LINES), _lines_down(data, line_end, MOST_LINES)
+    if not any(mark in data[first:last] for mark in _MARKERS):
+        return ()
+    return tuple(LinesAround(document, cursor, cursor_end).marks)
 
 
 def _lines_up(data: bytes, position: int, count: int) -> int:

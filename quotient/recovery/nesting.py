@@ -8,16 +8,16 @@ columns show where a bracket or a word such as `end` is missing, long before the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.language.contract import Elements
+from fimlsp.quotient.recovery.header_ends import fitting_opener
 from fimlsp.quotient.recovery.lexemes import Lexeme, indentation_at
-from fimlsp.quotient.recovery.line_brackets import mended_line
-from fimlsp.quotient.recovery.line_charts import LineCharts, Word
+from fimlsp.quotient.recovery.line_brackets import first_closer, left_open, may_lack_bracket, mended_line
+from fimlsp.quotient.recovery.line_charts import LineCharts, Word, shortest_word
 from fimlsp.quotient.recovery.lines_around import LineBelow, LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
 from fimlsp.quotient.recovery.tags import OpenTags, Tag, is_left
@@ -56,12 +56,13 @@ class Nesting:
         self.document = document
         self.tables = document.tables
         self.data = document.data
+        self.cursor = cursor
         self.kinds = self.tables.lexical.kinds
         self.closers = self.tables.language.closers
         self.closing = self.tables.language.closing
         self.elements = self.tables.language.elements
         self.code_starts = frozenset(
-            kind for kind in self.closers if self.elements and self._word(kind) is None
+            kind for kind in self.closers if self.elements and shortest_word(self.tables, kind) is None
         )
         self.tags = None if self.elements is None else OpenTags(self.elements)
         self.reread = -1  # the last line that was read again as a closing tag
@@ -81,6 +82,7 @@ class Nesting:
         number = 0
         while number < len(self.lines):  # lines that are read again may be more
             self._take(number)
+            self._end_closing_tag(number)
             self._end_tags(number)
             number += 1
         ends = [lexeme.end for line in self.lines for lexeme in line.read[-1:]]
@@ -89,6 +91,7 @@ class Nesting:
                 self._close(len(self.lines))
         return (
             *self.around.edits.values(),
+            *self.around.surplus.values(),
             *self.changed,
             *(self._edit(number, words) for number, words in self.added.items()),
         )
@@ -105,17 +108,12 @@ class Nesting:
             end = line.start + len(self.data[line.start : line.end].rstrip())
         return end, end, b"".join(b" " + word.text for word in words)
 
-    def _word(self, kind: str) -> bytes | None:
-        """The shortest lexeme of *kind* at the start of a line of code; None if there is none."""
-        lexical = self.tables.lexical
-        return lexical.shortest_words.suffix(lexical.dfa.starts[lexical.start.mode], self.kinds.index(kind))
-
     def _end_of(self, opened: _Opened) -> Word | None:
         """The text that closes *opened*; None if that is unknown."""
         kinds = self._kinds_closing(opened)
         if self.elements is not None and opened.kind == self.elements.opens:
             return Word(kinds, self.elements.closing(opened.tag)) if opened.tag else None
-        text = self._word(kinds[0]) if kinds else None
+        text = shortest_word(self.tables, kinds[0]) if kinds else None
         return None if text is None else Word(kinds, text)
 
     def _kinds_closing(self, opened: _Opened) -> tuple[str, ...]:
@@ -151,6 +149,10 @@ class Nesting:
             self._close_deeper(number)
             self._close_within(number, names[0])
             self._open_for(number, names[0])
+        elif _ENDS.issuperset(names) and self.opened:
+            self._close_deeper(number)
+            if self.opened and self.opened[-1].is_last and self._ends_before(number):
+                self._close(number)
         elif names[-1] != _LABEL_END:
             if not self._may_close_deeper(number):
                 return
@@ -158,13 +160,14 @@ class Nesting:
             self._close_alike(number)
             self.is_outside = self.is_outside or not (self.opened or line.column.deeper_than(Column()))
         closed: int | None = None
-        column, surplus = line.column, list[Lexeme]()
+        column, surplus, unopened = line.column, list[Lexeme](), set[int]()
         for index, name in enumerate(names, 1):
             tag = self._tag_ended(line, index - 1)
             if index > 1 and name in self.closing and self._is_surplus(number, name):
                 surplus.append(line.read[index - 1])
             elif name in self.closing and self.opened and self._closes(name, self.opened[-1]):
                 top = self.opened.pop()
+                unopened |= {index - 1} if top.kind is None else set()
                 closed = top.line if index == 1 else closed
                 column = min(column, top.column)
             if name in self.closers:
@@ -172,10 +175,21 @@ class Nesting:
                 outer = column if tag is None else min(column, tag.column)
                 self.opened.append(_Opened(name, outer, number, is_last, b"" if tag is None else tag.text))
         self._leave_out(number, surplus)
+        self._read_on_without(number, unopened)
         if not self._is_followed_deeper(number):
             while self.opened and self._is_of_header(self.opened[-1], closed):
                 self._close_in_header(self.opened.pop(), number)
             self.opened = [opened for opened in self.opened if not self._is_of_header(opened, closed)]
+
+    def _read_on_without(self, number: int, unopened: set[int]) -> None:
+        """Read on as if the openers closed by the lexemes *unopened* of line *number* did not exist.
+
+        The cursor's line may open it, so the modes of the lines below do not know of it.
+        """
+        if unopened and self.elements is not None and not self.around.is_known_below:
+            names = enumerate(self.kinds[lexeme.kind] for lexeme in self.lines[number].read)
+            kept = [name for index, name in names if not (index in unopened or name in self.elements.closes)]
+            self.around.read_on(number, kept)
 
     def _leave_out(self, number: int, surplus: list[Lexeme]) -> None:
         """Leave the lexemes *surplus* out of line *number*."""
@@ -190,40 +204,33 @@ class Nesting:
         line = self.lines[number]
         if self.opened and self.opened[-1].kind is None:
             return  # the cursor's line may open whatever this one closes
-        if self.charts.is_readable(number) or not self._may_lack_bracket(line.without_line_end(self.data)):
+        is_above, read = line.end <= self.cursor, line.without_line_end(self.data).read
+        if self.charts.is_readable(number) or not may_lack_bracket(self.tables, read, is_known=is_above):
+            return
+        if not is_above and self._is_balanced(number):
             return
         chart = self.charts.before(number)
         if chart is None or self.charts.after(chart, line) is not None:
             return
         opened = [*([] if self.is_outside else [""]), *(opened.kind or "" for opened in self.opened)]
-        closer = self._first_closer(line)
+        closer = first_closer(self.tables, line.read)
         if closer is not None and self._is_surplus(number, closer):
             opened = []  # the brackets before the line go on after it
-        mended = mended_line(self.tables, chart, line.read, opened)
+        mended = mended_line(self.tables, chart, line.read, opened, is_known=is_above)
         if mended is not None:
             self.changed.append(mended.edit)
             self.around.replace(number, mended.read)
             self.charts.forget(number)
 
-    def _may_lack_bracket(self, line: PhysicalLine) -> bool:
-        """True if *line* closes something after its start, or leaves something open before its end."""
-        depth = 0
-        for number, lexeme in enumerate(line.read, 1):
-            name = self.kinds[lexeme.kind]
-            if lexeme.missing or (name in self.closing and not depth and number > 1):
-                return not lexeme.missing
-            depth += (name in self.closers) - (name in self.closing and depth > 0)
-        return depth > 1 or (depth == 1 and self.kinds[line.read[-1].kind] not in self.closers)
-
-    def _first_closer(self, line: PhysicalLine) -> str | None:
-        """The kind of the first lexeme of *line*, after its start, that closes what is open before it."""
-        depth = 0
-        for number, name in enumerate(self.kinds[lexeme.kind] for lexeme in line.read):
-            depth -= name in self.closing
-            if depth < 0:
-                return name if number else None
-            depth += name in self.closers
-        return None
+    def _is_balanced(self, number: int) -> bool:
+        """True if the next line that is no deeper closes all that line *number* leaves open."""
+        line, opened = self.lines[number], left_open(self.tables, self.lines[number].read)
+        if not opened or first_closer(self.tables, line.read) is not None:
+            return False
+        below = (each for each in self.lines[number + 1 :] if not each.column.deeper_than(line.column))
+        last = next(below, line)
+        closers = [self.kinds[lexeme.kind] for lexeme in last.read[: len(opened)]]
+        return not last.opaque and [self.closers[kind][0] for kind in reversed(opened)] == closers
 
     def _is_of_header(self, opened: _Opened, line: int | None) -> bool:
         """True if *opened* starts in that *line*, and no code in an element with it."""
@@ -236,7 +243,7 @@ class Nesting:
         the block.
         """
         kinds, following = self._kinds_closing(opened), self.lines[last + 1 : last + 2]
-        if opened.is_last or len(kinds) != 1 or (word := self._word(kinds[0])) is None:
+        if opened.is_last or len(kinds) != 1 or (word := shortest_word(self.tables, kinds[0])) is None:
             return
         if any(line.opaque or self.kinds[line.read[0].kind] in kinds for line in following):
             return
@@ -256,12 +263,23 @@ class Nesting:
         name = self.kinds[lexeme.kind]
         return self.tags.take(lexeme, name, self.data, line.column, len(self.opened))
 
+    def _end_closing_tag(self, number: int) -> None:
+        """End a closing tag that line *number* leaves open."""
+        line, elements = self.lines[number], self.elements
+        if elements is None or line.opaque or self.kinds[line.read[-1].kind] != elements.closes[0]:
+            return
+        below = self.around.below(number)
+        if below is not None and not below.text.startswith(elements.end_texts[0]):
+            self._end_after(number, [Word(elements.closes[1:], elements.end_texts[0])])
+
     def _end_tags(self, number: int) -> None:
         """End tags, and code in elements, that line *number* leaves open and the next line is outside of."""
         below = None if self.tags is None else self.around.below(number)
+        after_cursor = self.lines[number + 1 : number + 2] if self.lines[number].opaque else ()
+        is_ended = self.tags is not None and any(map(self.tags.is_outside, after_cursor))
         while self.tags is not None and below is not None:
             tag = self.tags.last(len(self.opened))
-            if tag is not None and tag.is_cut_off(below):
+            if tag is not None and (is_ended or tag.is_cut_off(below)):
                 self._end_tag(number, tag, self.tags.elements, has_content=tag.has_content(below))
             elif tag is not None or not self._end_code(number, below):
                 return
@@ -316,7 +334,8 @@ class Nesting:
         while self.opened and self._ends_before(number):
             self.forgotten = self.opened.pop()
             self.around.read_again(number + 1, self._kinds_closing(self.forgotten))
-        is_inside = bool(self.opened) and self.opened[-1].column == column
+        tag = self.tags and self.tags.last(len(self.opened))
+        is_inside = column in (each.column for each in (*self.opened[-1:], *([tag] if tag else ())))
         if self._is_followed_deeper(number) and not is_inside:
             self.opened.append(_Opened(None, column, number, is_last=True))
 
@@ -364,7 +383,7 @@ class Nesting:
             return False
         if not self._closes(name, top):
             return True
-        if self._left_open(number):
+        if left_open(self.tables, self.lines[number].read):
             return False
         following = self.lines[number + 1] if number + 1 < len(self.lines) else None
         if following is None or following.column.deeper_than(top.column):
@@ -380,9 +399,14 @@ class Nesting:
         return is_known and names[:2] == [name, name] and not {*names[2:]} - self.closing - _ENDS
 
     def _may_open_since(self, first: int, last: int) -> bool:
-        """True if the cursor's line is between these lines, and may open something by the line after it."""
+        """True if the cursor's line is between these lines, and may open something that the *last* closes.
+
+        Lines below it are deeper then, and the last one is no shallower.
+        """
         opaque = next((i for i in range(first + 1, last) if self.lines[i].opaque), None)
-        return opaque is not None and self._is_followed_deeper(opaque)
+        if opaque is None or self.lines[opaque].column.deeper_than(self.lines[last].column):
+            return False
+        return self._is_followed_deeper(opaque)
 
     def _closes(self, name: str, opened: _Opened) -> bool:
         return opened.kind is None or name in self.closers[opened.kind]
@@ -515,15 +539,16 @@ class Nesting:
             return
         if not self.lines[opening + 1].column.deeper_than(column) or opening in self.added:
             return
-        left_open = () if goes_on else self._left_open(opening)
-        last = self.lines[opening].without_line_end(self.data).read[-1]
-        if left_open and closer in self.closers.get(self.kinds[last.kind], ()):
+        opened = () if goes_on else left_open(self.tables, self.lines[opening].read)
+        header = self.lines[opening].without_line_end(self.data)
+        if opened and closer in self.closers.get(self.kinds[header.read[-1].kind], ()):
             return  # it was opened there, and is closed once too often
-        cut_off = [self.closers[kind][0] for kind in reversed(left_open)]
-        kind = self._fitting_opener(opening, cut_off, closer)
-        if kind is not None:
-            self.added[opening] = [Word((each,), self._word(each) or b"") for each in (*cut_off, kind)]
-            self.opened.append(_Opened(kind, column, opening, is_last=True))
+        cut_off = [self.closers[kind][0] for kind in reversed(opened)]
+        kinds = fitting_opener(self.charts, (header, self.lines[opening + 1]), opening, cut_off, closer)
+        if kinds:
+            words = ((each, shortest_word(self.tables, each) or b"") for each in (*cut_off, *kinds))
+            self.added[opening] = [Word((each,), text) for each, text in words]
+            self.opened.append(_Opened(kinds[-1], column, opening, is_last=True))
 
     def _is_cut_off(self, opened: _Opened, opening: int | None, closer: str) -> bool:
         return opened.line == opening and not self._closes(closer, opened)
@@ -533,15 +558,15 @@ class Nesting:
 
         Nothing was opened since.
         """
-        left_open, after = self._left_open(opening), self.lines[number].read[1:2]
+        opened, after = left_open(self.tables, self.lines[opening].read), self.lines[number].read[1:2]
         if (
-            not left_open
+            not opened
             or not after
             or not self.opened
             or not self._is_cut_off(self.opened[-1], opening, closer)
         ):
             return False
-        return self.kinds[after[0].kind] in self.closers[left_open[-1]]
+        return self.kinds[after[0].kind] in self.closers[opened[-1]]
 
     def _aligned_before(self, number: int) -> int | None:
         """The last line before *number* in its column that is no label, or a label directly above its block.
@@ -564,21 +589,3 @@ class Nesting:
         """True if the line of a *label* may open a block. The end of a forgotten one may be in its column."""
         is_forgotten = self.forgotten is not None and self.forgotten.column == self.lines[label].column
         return self._is_followed_deeper(label) and not is_forgotten
-
-    def _fitting_opener(self, number: int, cut_off: Sequence[str], closer: str) -> str | None:
-        """An opener that can follow line *number* and *cut_off*, and that *closer* can close."""
-        chart = self.charts.after(self.charts.before(number), self.lines[number].without_line_end(self.data))
-        openers = [opener for opener, closers in self.closers.items() if closer in closers]
-        written = (opener for opener in openers if self._word(opener) is not None)
-        fitting = (opener for opener in written if self.charts.read(chart, [*cut_off, opener]) is not None)
-        return next(fitting, None)
-
-    def _left_open(self, number: int) -> list[str]:
-        """The openers in line *number* that nothing in it closes."""
-        opened: list[str] = []
-        for name in (self.kinds[lexeme.kind] for lexeme in self.lines[number].read):
-            if name in self.closing and opened:
-                opened.pop()
-            if name in self.closers:
-                opened.append(name)
-        return opened

@@ -31,6 +31,7 @@ from fimlsp.quotient.recovery.forgotten_ends import end_forgotten, may_be_forgot
 from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
 from fimlsp.quotient.recovery.lines_after import repaired_after
+from fimlsp.quotient.recovery.lines_around import conflict_marks
 from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
@@ -200,7 +201,9 @@ class Recovery:
         self._start, line_end = self._line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
         if not document.tables.offside:
-            for text in without_broken_statements(whole, self._start, line_end):
+            whole.replace(conflict_marks(document, cursor, cursor_end))
+            place = whole.cursor - (cursor - self._start), whole.cursor_end + line_end - cursor_end
+            for text in without_broken_statements(whole, *place):
                 if _is_finished(text):
                     break
             else:

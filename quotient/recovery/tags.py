@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.language.contract import Elements
 from fimlsp.quotient.recovery.lexemes import Lexeme
-from fimlsp.quotient.recovery.lines_around import LineBelow
+from fimlsp.quotient.recovery.lines_around import LineBelow, PhysicalLine
 
 _CLOSERS = b")", b"]", b"}"
 _NO_ATTRIBUTE = re.compile(rb"[<)\]}]|\{(?!\s*(?:\.\.\.|/\*))")
@@ -61,6 +61,10 @@ class OpenTags:
     def last(self, depth: int) -> Tag | None:
         """The innermost tag if *depth* brackets, blocks and elements are around it; else None."""
         return self.opened[-1] if self.opened and self.opened[-1].depth >= depth else None
+
+    def is_outside(self, line: PhysicalLine) -> bool:
+        """True if *line* surely starts in no tag."""
+        return line.modes is not None and line.modes.after(self.elements.empty) is None
 
     def take(self, lexeme: Lexeme, name: str, data: bytes, column: Column, depth: int) -> Tag | None:
         """The tag that *lexeme* ends; None if it ends none. It may start one in a line of *column*."""

@@ -1,5 +1,7 @@
 """Additions where columns show that something ends or starts, in languages without an offside layout."""
 
+import re
+
 import pytest
 
 from fimlsp.languages.go import go
@@ -112,6 +114,54 @@ def test_additions(name, marked):
     for start, end, new in sorted(Nesting(document, len(left), len(left)).edits(), reverse=True):
         shown = shown[:start] + "«".encode() + new + "»".encode() + shown[end:]
     assert shown.decode() == marked.replace("<|>", "")
+
+
+WHOLE = """\
+function F({a}: P) {
+  const b = useMemo(() => ({a}), [a]);
+  return (
+    <>
+      <ul className="c" {...a}>
+        {b.map((d, i) => (
+          <Li
+            key={i}
+            onError={(e) =>
+              new Error(
+                `at ${i}:
+see ${JSON.stringify(d)}`,
+                {cause: e},
+              )
+            }>
+            <D {...d} />
+            {d.e && (
+              <g>
+                text
+                {d.e}
+              </g>
+            )}
+          </Li>
+        ))}
+      </ul>
+      <p
+        title={
+          <b>h</b>
+        }
+      >
+        {cond ? <i /> : null}
+      </p>
+    </>
+  );
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "match", [*re.finditer(r"\w+|[^\s\w]+", WHOLE)], ids=lambda match: f"{match.start()}"
+)
+def test_whole_file_without_a_lexeme_needs_nothing(match):
+    left, right = WHOLE[: match.start()].encode(), WHOLE[match.end() :].encode()
+    document = ENGINES["tsx"].document(left + right)
+    assert Nesting(document, len(left), len(left)).edits() == ()
 
 
 # a text with its cursor, and removals marked with «»
