@@ -23,7 +23,7 @@ from fimlsp.testing.checking import Fault, Judged, Tally, fed, total, verdict
 
 LENGTHS = (0, 1, 2, 5, 20, 100)
 _TRIES_BETWEEN = 5
-_SHOWN = 2_000
+_SHOWN = 10_000
 """The most bytes of each part of a text that are printed, so that it can be judged again."""
 _OPENING, _CLOSING = "([{", ")]}"
 
