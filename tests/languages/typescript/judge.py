@@ -18,6 +18,9 @@ _BY_FUNCTION = re.compile(rb"await|yield")
 _LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,", b"a=")}
 """Texts that stand for these words: an operator, a name, an operand with the next one, and an assignment."""
 
+_ALONE = re.compile(rb"\byield(?=\s*(?:[)\]},;:]|\Z))")
+"""A `yield` that can only be a name, or an operator without an operand."""
+
 Judge = Callable[[bytes], bool]
 
 
@@ -51,6 +54,7 @@ def leaves_open(parser: str, stricter: Sequence[str], suspending: str) -> Judge:
 def _without_words(text: bytes) -> Iterator[bytes]:
     """*text* with others in place of `await` and `yield`; none if it has neither."""
     if _BY_FUNCTION.search(text):
+        text = _ALONE.sub(b"a", text)
         for chosen in product(*_LIKE.values()):
             instead = dict(zip(_LIKE, chosen, strict=True))
             yield _BY_FUNCTION.sub(lambda found, instead=instead: instead[found.group()], text)
