@@ -12,7 +12,7 @@ from itertools import product
 
 from fimlsp.datasets.languages.typescript import refusal
 
-_BY_FUNCTION = re.compile(rb"await|yield")
+_BY_FUNCTION = re.compile(rb"await|yield(?:\s*\*)?")
 """Words whose meaning depends on the function around them."""
 
 _LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,", b"a=")}
@@ -57,4 +57,4 @@ def _without_words(text: bytes) -> Iterator[bytes]:
         text = _ALONE.sub(b"a", text)
         for chosen in product(*_LIKE.values()):
             instead = dict(zip(_LIKE, chosen, strict=True))
-            yield _BY_FUNCTION.sub(lambda found, instead=instead: instead[found.group()], text)
+            yield _BY_FUNCTION.sub(lambda found, instead=instead: instead[found.group()[:5]], text)
