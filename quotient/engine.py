@@ -18,6 +18,7 @@ from fimlsp.quotient.recovery.repaired_text import RepairedText, TextRepair
 from fimlsp.quotient.states.checked_state import CheckedState, FinerLanguage, TextSides, checked
 from fimlsp.quotient.states.lexeme_state import family_of_lexeme, is_within_lexeme
 from fimlsp.quotient.states.protocol import OwnMiddles, State, readings_of
+from fimlsp.quotient.states.shortest_completion import NoCompletionError
 
 if TYPE_CHECKING:
     from fimlsp.quotient.masks.vocabulary import Bitmask, BoolMask, Vocabulary
@@ -181,7 +182,10 @@ class Document(ContextDocument):
             if is_within_lexeme(mended):
                 return Readings(None, mended, rest)
         check = partial(self._checked_repaired, options=options)
-        readings = self._recoveries.readings(self, connected, start, end, options, check)
+        try:
+            readings = self._recoveries.readings(self, connected, start, end, options, check)
+        except NoCompletionError:  # a repair that no completion ends is none
+            return Readings(connected)
         if staying is None and connected is not None and not readings.repairs:
             mended, rest = self._with_rest(start, end)
             if mended is not None:

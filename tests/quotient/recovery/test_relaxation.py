@@ -5,6 +5,8 @@ import random
 import pytest
 
 from fimlsp.quotient.engine import Constraint
+from fimlsp.quotient.recovery.recovery import Recoveries
+from fimlsp.quotient.states.shortest_completion import NoCompletionError
 from fimlsp.testing.checking import COMPLETE, fed, verdict
 
 from ..middle_support import cursor_in, engine, sides
@@ -171,3 +173,14 @@ def test_garbage():
 @pytest.mark.slow
 def test_much_garbage():
     check_garbage(count=30_000, seed=2)
+
+
+def test_a_repair_without_a_completion_is_none(monkeypatch):
+    def readings(*_arguments):
+        raise NoCompletionError
+
+    monkeypatch.setattr(Recoveries, "readings", readings)
+    broken = engine().document(b"x = \ny = )\n").middle(4, 4, relax=True)
+    assert (broken.start, broken.relaxed) == (None, ())
+    whole = engine().document(b"x = \ny = 1\n").middle(4, 4, relax=True)
+    assert verdict(fed(whole.start, b"1")) == COMPLETE
