@@ -74,6 +74,24 @@ class LineCharts:
         kinds = [self._kinds.index(name) for name in names]
         return chart and self.tables.forward.read(chart, self.tables.terminals(kinds))
 
+    def fitting_opener(
+        self, lines: tuple[PhysicalLine, PhysicalLine], number: int, cut_off: Sequence[str], closer: str
+    ) -> tuple[str, ...]:
+        """The end of a cut-off header, line *number*, with a last lexeme that *closer* can close.
+
+        It may be more than that, such as the arrow of a function; nothing if there is none. It follows
+        *cut_off* in the first of *lines*, the header without its line end. Preferably the second, the line
+        below, can follow it.
+        """
+        header, below = lines
+        language, found = self.tables.language, dict[tuple[str, ...], bool]()
+        chart = self.read(self.after(self.before(number), header), cut_off)
+        for kinds in ((*end, opener) for end in ((), *language.header_ends) for opener in language.closers):
+            after = self.read(chart, kinds) if closer in language.closers[kinds[-1]] else None
+            if after is not None and shortest_word(self.tables, kinds[-1]) is not None:
+                found[kinds] = below.opaque or self.after(after, below) is not None
+        return max(found, key=lambda kinds: found[kinds], default=())
+
     def forget(self, number: int) -> None:
         """Forget the charts after line *number*, which was changed."""
         if number < self._n_readable:

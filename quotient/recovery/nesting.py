@@ -14,7 +14,6 @@ from typing import NamedTuple
 from fimlsp.lexing.nesting import Column
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.language.contract import Elements
-from fimlsp.quotient.recovery.header_ends import fitting_opener
 from fimlsp.quotient.recovery.lexemes import Lexeme, indentation_at
 from fimlsp.quotient.recovery.line_brackets import first_closer, left_open, may_lack_bracket, mended_line
 from fimlsp.quotient.recovery.line_charts import LineCharts, Word, shortest_word
@@ -544,7 +543,7 @@ class Nesting:
         if opened and closer in self.closers.get(self.kinds[header.read[-1].kind], ()):
             return  # it was opened there, and is closed once too often
         cut_off = [self.closers[kind][0] for kind in reversed(opened)]
-        kinds = fitting_opener(self.charts, (header, self.lines[opening + 1]), opening, cut_off, closer)
+        kinds = self.charts.fitting_opener((header, self.lines[opening + 1]), opening, cut_off, closer)
         if kinds:
             words = ((each, shortest_word(self.tables, each) or b"") for each in (*cut_off, *kinds))
             self.added[opening] = [Word((each,), text) for each, text in words]

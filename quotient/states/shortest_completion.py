@@ -23,6 +23,12 @@ from fimlsp.quotient.states.cheapest_sentences import Incomplete, Source, senten
 
 _TRIES = 200
 _PREFIX_TRIES = 20
+_MOST_STEPS = 300
+"""The beginnings with a next lexeme that are tried, each with all its cheapest sentences.
+
+Where the grammar goes on with a text that the lexer cannot reach, none fits, and the search would take
+minutes.
+"""
 _TRIED_TEXTS = 2_000
 _LONGEST_TRIED = 12
 _COST_OF_SKIPPING = 40
@@ -35,7 +41,7 @@ class NoCompletionError(AssertionError):
 def shortest_completion(state: Incomplete) -> bytes:
     """A text, near the shortest, that completes *state*; empty if it is complete.
 
-    O(open rules).
+    O(open rules), and seconds at most if hardly any text fits.
 
     Raises:
         NoCompletionError: None was found, which is a bug of the engine.
@@ -56,8 +62,9 @@ def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[byt
         return
     yield from _completions(state, _COST_OF_SKIPPING, uncommon=uncommon)
     yield from _completions(state, 0, uncommon=uncommon)
-    yield from _completions_after_a_step(state)
-    yield from _completions_after_a_beginning(state)
+    steps = iter(range(_MOST_STEPS))
+    yield from _completions_after_a_step(state, steps)
+    yield from _completions_after_a_beginning(state, steps)
     if state.lexer.lexical.separation is not None:
         tried = _by_trying(state, state.lexer.lexical.separation.bytes_to_try)
         if tried is not None:
@@ -66,7 +73,7 @@ def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[byt
 
 def other_completions(state: Incomplete) -> Iterator[bytes]:
     """Texts that complete *state* and start with any lexeme that may come next, not the cheapest alone."""
-    return _completions_after_a_step(state)
+    return _completions_after_a_step(state, iter(range(_MOST_STEPS)))
 
 
 def _with_word(state: Incomplete) -> bytes:
@@ -112,11 +119,16 @@ def _completions(state: Incomplete, skipping: int, *, uncommon: bool = False) ->
         yield direct
 
 
-def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
-    """Completions with any possible next lexeme, if no cheapest one fits the columns on the right."""
+def _completions_after_a_step(state: Incomplete, steps: Iterator[int]) -> Iterator[bytes]:
+    """Completions with any possible next lexeme, if no cheapest one fits the columns on the right.
+
+    Each lexeme takes one of *steps*, as long as there are any.
+    """
     for source in sources_of(state):
         for symbols in _steps(state.connection, source.chart):
             checkpoint()
+            if next(steps, None) is None:
+                return
             for writer in _written(state, source, symbols):
                 reached = state.feed(writer.text)
                 rest = None if reached is None else _completion(reached, 0)
@@ -124,7 +136,7 @@ def _completions_after_a_step(state: Incomplete) -> Iterator[bytes]:
                     yield writer.text + rest
 
 
-def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
+def _completions_after_a_beginning(state: Incomplete, steps: Iterator[int]) -> Iterator[bytes]:
     """Completions that share a long prefix with one of the cheapest texts, if none of these fits.
 
     Such a text may also be one that leads up to the right context, but not into it.
@@ -135,7 +147,7 @@ def _completions_after_a_beginning(state: Incomplete) -> Iterator[bytes]:
         for size in reversed(range(1, len(text) + 1)):
             reached = state.feed(text[:size])
             if reached is not None:
-                yield from (text[:size] + rest for rest in _completions_after_a_step(reached))
+                yield from (text[:size] + rest for rest in _completions_after_a_step(reached, steps))
 
 
 def _by_trying(state: Incomplete, alphabet: bytes) -> bytes | None:
