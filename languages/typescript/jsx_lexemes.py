@@ -51,28 +51,23 @@ def name_in_tag(first: Regex, part: Regex) -> Regex:
     return sequence(first, many(choice(part, "-")))
 
 
-def generic_starts(first: Regex, part: Regex) -> tuple[Rule, ...]:
-    """The lexemes that start the parameters of a generic function where an operand is expected."""
+def generic_starts(first: Regex, part: Regex, reserved: Regex) -> tuple[Rule, ...]:
+    """The lexemes that start the parameters of a generic function where an operand is expected.
+
+    A *reserved* word names no parameter.
+    """
     name, gap = sequence(first, many(part)), many(one_of(_SPACES))
+    blank, opening = some(one_of(_SPACES)), sequence("<", maybe("const", some(one_of(_SPACES))))
+    extends = sequence(blank, "extends", one_of(_SPACES + _BREAKS))
     styled = choice(
         one_of(string.ascii_uppercase),
         sequence("T", one_of(string.ascii_uppercase), many(part)),
     )
-    start = sequence("<", maybe("const", some(one_of(_SPACES))), name, gap)
     return (
-        Rule("GENERIC_LIST", sequence(start, ",")),
-        Rule(
-            "GENERIC_EXTENDS",
-            sequence(
-                "<",
-                maybe("const", some(one_of(_SPACES))),
-                name,
-                some(one_of(_SPACES)),
-                "extends",
-                one_of(_SPACES + _BREAKS),
-            ),
-        ),
-        Rule("GENERIC_EQUAL", sequence(start, "=")),
+        Rule("BAD", sequence(opening, reserved, choice(sequence(gap, one_of(",=")), extends))),
+        Rule("GENERIC_LIST", sequence(opening, name, gap, ",")),
+        Rule("GENERIC_EXTENDS", sequence(opening, name, extends)),
+        Rule("GENERIC_EQUAL", sequence(opening, name, gap, "=")),
         Rule("GENERIC_PARENTHESIS", sequence("<", styled, ">", gap, "(")),
     )
 

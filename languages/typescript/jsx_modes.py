@@ -199,6 +199,8 @@ class JsxModes(TemplateModes):
             return None
         if lexeme == "{" or lexeme in _OPENING_TYPES:
             return self._inside("operator", "{" if lexeme == "{" else _TYPES)
+        if lexeme == "<<":
+            return self._with("operator", (*around, _TYPES))._inside("operator", _TYPES)
         if lexeme in (">", "ANGLE"):
             if around[-1] == _SOME_TYPES:
                 return None

@@ -249,7 +249,7 @@ def _with_elements(modes: Mapping[str, tuple[Rule, ...]], *, types: bool) -> dic
     """The lexemes of code in *modes*, with those that start elements, and the lexemes of elements."""
     letter = choice(one_of(string.ascii_letters + "_$"), code_points(_ranges("letters")))
     name = letter, choice(letter, _DIGIT, code_points(_ranges("marks")))
-    starts = element_starts(*name) + (generic_starts(*name) if types else ())
+    starts = element_starts(*name) + (generic_starts(*name, choice(*KEYWORDS)) if types else ())
     spaces = Rule("SPACE", some(one_of(" \t\v\f"))), Rule("WIDE_SPACE", some(code_points(_OTHER_SPACE)))
     comments = (
         Rule("COMMENT", sequence("//", many(character_but(_BREAKS)))),

@@ -77,7 +77,7 @@ def sentences(
     grammar = state.connection.grammar
     sources = sources_of(state, uncommon=uncommon)
     avoided: frozenset[int] = frozenset()
-    while sources:
+    while True:
         cheapest = _cheapest(state.connection, skipping, avoided)
         markers: set[int] = set()
         for source, missing in completions(cheapest, sources, grammar.start, grammar.root):
@@ -86,7 +86,8 @@ def sentences(
                 markers.add(marker)
                 entries = [entry for entry in state.connection.right_entries if entry.marker == marker]
                 yield source, symbols, entries
-        sources = [source for source in sources if source.chart is grammar.start] if markers else []
+        if not markers:
+            return
         avoided |= markers
 
 

@@ -157,7 +157,7 @@ class CheckedState:
 
     def _is_wrong(self, state: GrammarState, text: bytes) -> bool:
         """True if *text*, which led to *state*, has a fault that no later text repairs."""
-        completion = self._mended(text, state.shortest_completion)
+        completion = self._mended(state, text, state.shortest_completion)
         faults = self.sides.all_faults(text + completion)
         if state.lexer.modes.depth:  # the contents of brackets may become a part of something else
             faults = [fault._replace(together=False) for fault in faults]
@@ -240,14 +240,18 @@ class CheckedState:
         if self._completion is None:
             plain = likely_completions(self.state)
             texts = chain(islice(plain, FIRST_TRIES), self._with_sides_repaired(), plain, self._repaired())
-            mended = (self._mended(self.text, text) for text in texts)
+            mended = (self._mended(self.state, self.text, text) for text in texts)
             accepted = next((text for text in mended if not self._faults(text)), None)
             self._completion = self.state.shortest_completion if accepted is None else accepted
         return self._completion
 
-    def _mended(self, text: bytes, completion: bytes) -> bytes:
-        """The *completion* of the middle *text* in the words that the check proposes."""
-        return self.sides.check.mended(self.sides.left + text, completion, self.sides.right)
+    def _mended(self, state: State, text: bytes, completion: bytes) -> bytes:
+        """The *completion* of *state* after *text* in the words that the check proposes, if these fit."""
+        mended = self.sides.check.mended(self.sides.left + text, completion, self.sides.right)
+        if mended == completion:
+            return completion
+        reached = state.feed(mended)
+        return mended if reached is not None and reached.complete else completion
 
     def _with_sides_repaired(self) -> Iterator[bytes]:
         """Completions that repair the faults of the two sides, if there are no others."""
@@ -288,8 +292,10 @@ def checked(sides: TextSides, finer: State | None = None) -> CheckedState | None
         for fault in sides.all_faults(completion)
         if sides.is_given(fault, completion) or sides.is_caused(fault, b"", completion)
     ]
-    may_be_repaired = all(fault.is_repaired_at(len(sides.left)) for fault in given)
-    return first if may_be_repaired and not (given and sides.faults(first.shortest_completion)) else None
+    if not all(fault.is_repaired_at(len(sides.left)) for fault in given):
+        return None
+    is_decided_by_search = given or sides.check.structure
+    return None if is_decided_by_search and sides.faults(first.shortest_completion) else first
 
 
 _MORE_TRIES, _SIDE_TRIES = 60, 60

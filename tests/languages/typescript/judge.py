@@ -12,13 +12,15 @@ from itertools import product
 
 from fimlsp.datasets.languages.typescript import refusal
 
-_BY_FUNCTION = re.compile(rb"await|yield(?:\s*\*)?")
+_GAP = rb"(?:\s|\xc2\xa0|/\*(?:[^*]|\*(?!/))*\*/|//[^\r\n]*)*"
+
+_BY_FUNCTION = re.compile(rb"await|yield(?:%b\*(?!/))?" % _GAP)
 """Words whose meaning depends on the function around them."""
 
 _LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,", b"a=")}
 """Texts that stand for these words: an operator, a name, an operand with the next one, and an assignment."""
 
-_ALONE = re.compile(rb"\byield(?=\s*(?:[)\]},;:]|\Z))")
+_ALONE = re.compile(rb"\byield(?=%b(?:[)\]},;:]|\Z))" % _GAP)
 """A `yield` that can only be a name, or an operator without an operand."""
 
 Judge = Callable[[bytes], bool]

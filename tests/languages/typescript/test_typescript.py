@@ -215,6 +215,26 @@ def test_generic_functions_in_types_after_any_word_are_completed(left, right):
     assert start.feed(start.shortest_completion).complete
 
 
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "export default yield <|>\n, async = b",  # a line end is no white space here, but it is after a `;`
+        "export default yield;<|>\n, async = b",
+        "export default 0 <|>\n, async = b",
+        "x = <A <B<<<|>/>\n",
+        "x = <|>-a></b>\n",  # no attribute starts with a hyphen, so the name has to end with one
+    ],
+)
+def test_middles_that_only_some_ways_into_the_right_context_complete(cursor):
+    start = TSX.start_between(*cursor.encode().split(b"<|>"))
+    assert start is None or start.feed(start.shortest_completion).complete
+
+
+@pytest.mark.parametrize(("left", "right"), [(b"x = ", b"\n<a></b>\n"), (b"x = <a>", b"\n<b></c>\n</a>\n")])
+def test_no_middle_connects_to_a_tag_that_is_closed_under_another_name(left, right):
+    assert TSX.start_between(left, right) is None
+
+
 @pytest.mark.node
 @ALL
 def test_middles_judged(of):
