@@ -1,4 +1,4 @@
-"""Measures the checks of TypeScript: `python benchmarks/type_faults.py WORKSPACE FOLDER...`.
+"""Measures the checks of types: `python benchmarks/type_faults.py WORKSPACE FOLDER... [--javascript]`.
 
 WORKSPACE has `node_modules`, and each FOLDER in it the sources of a package. Lines are drawn from its files.
 Each is checked as it was written, with the rest of its file and as the last line. Then a random name of the
@@ -24,6 +24,7 @@ from rich.table import Table
 from fimlsp.languages.type_checker.faults import TypeFault
 from fimlsp.languages.type_checker.process import CheckedPlace, CheckQuestion, TypeChecker
 from fimlsp.languages.typescript.checker.compiler import TypeScriptProjects, compiler_in
+from fimlsp.languages.typescript.checker.configuration import JAVASCRIPT_ENDINGS
 from fimlsp.lexing.automata.cached_files import cache_folder
 
 LARGEST = 60_000
@@ -96,9 +97,9 @@ def read(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def sources(folder: Path) -> list[Path]:
-    """The files of TypeScript in *folder* that are no tests."""
-    files = (path for path in sorted(folder.rglob("*.ts*")) if path.suffix in (".ts", ".tsx"))
+def sources(folder: Path, endings: frozenset[str]) -> list[Path]:
+    """The files in *folder* with one of *endings* that are no tests."""
+    files = (path for path in sorted(folder.rglob("*")) if path.suffix in endings and path.is_file())
     inside = [(path, str(path.relative_to(folder))) for path in files if path.stat().st_size < LARGEST]
     return [path for path, name in inside if not name.endswith(".d.ts") and "test" not in name]
 
@@ -123,12 +124,16 @@ def table_of(results: dict[str, Measures]) -> Table:
 @click.option("--typescript", default=cache_folder() / "typescript", type=Path, show_default=True)
 @click.option("--files", default=25, show_default=True, help="Files of each folder.")
 @click.option("--seed", default=1, show_default=True)
-def main(workspace: Path, folders: tuple[str, ...], typescript: Path, files: int, seed: int) -> None:
+@click.option("--javascript", is_flag=True, help="Files of JavaScript in place of TypeScript.")
+def main(
+    workspace: Path, folders: tuple[str, ...], typescript: Path, files: int, seed: int, *, javascript: bool
+) -> None:
     """See `__doc__`."""
     results = {}
     for folder in folders:
         rng, lines = Random(seed), Lines(workspace.absolute(), compiler_in(typescript))
-        found = sources(workspace.absolute() / folder)
+        endings = JAVASCRIPT_ENDINGS if javascript else frozenset((".ts", ".tsx"))
+        found = sources(workspace.absolute() / folder, endings)
         for path in track(rng.sample(found, min(files, len(found))), folder):
             lines.measure(path, rng)
         lines.checker.end()

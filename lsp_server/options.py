@@ -256,8 +256,9 @@ class Settings:
         "",
         text("a folder"),
         "The folder in which you installed TypeScript 7, `.` for the workspace. Its checker then holds back "
-        "suggestions with faults of types in `.ts` and `.tsx` files (docs/suggestions.md). Empty: no types "
-        "are checked there. Read from `initializationOptions` only, as a program of the folder is run.",
+        "suggestions with faults of types in files of TypeScript and JavaScript (docs/suggestions.md). "
+        "Empty: no types are checked there. Read from `initializationOptions` only, as a program of the folder "
+        "is run.",
     )
     exclude: tuple[str, ...] = _option(
         (),

@@ -7,7 +7,7 @@ call may get its other arguments later. Each language says which ones count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,8 +29,11 @@ class TypeFault:
 class Judge(Protocol):
     """Decides about the diagnostics of a language."""
 
-    def counts(self, diagnostic: Diagnostic) -> bool:
-        """True if a *diagnostic* of the last text holds that text back."""
+    def counts(self, diagnostic: Diagnostic, before: Collection[Diagnostic]) -> bool:
+        """True if a *diagnostic* of the last text holds that text back.
+
+        *before* are those of the file without the text, as far as they are known.
+        """
 
     def is_unread(self, diagnostic: Diagnostic) -> bool:
         """True if the checker cannot parse the text, so that its other diagnostics mean little."""
@@ -42,7 +45,7 @@ def first_fault(
     text: bytes,
     right: bytes,
     found: Iterable[Diagnostic],
-    before: Iterable[Diagnostic] = (),
+    before: Collection[Diagnostic] = (),
 ) -> TypeFault | None:
     """The first fault of *text* between *left* and *right*; None if it has none.
 
@@ -62,7 +65,7 @@ def first_fault(
             continue
         if judge.is_unread(diagnostic):
             return None
-        if judge.counts(diagnostic) and (diagnostic.code, diagnostic.message) not in known:
+        if judge.counts(diagnostic, before) and (diagnostic.code, diagnostic.message) not in known:
             faults.append(TypeFault(min(end, len(text)), in_words(diagnostic.message)))
     return min(faults, key=lambda fault: fault.end, default=None)
 

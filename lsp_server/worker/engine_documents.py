@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fimlsp.languages.python import Python
 from fimlsp.languages.python.names.known_names import MOST_BYTES as MOST_ANALYSED
 from fimlsp.languages.type_checker.process import MOST_BYTES as MOST_CHECKED
+from fimlsp.languages.typescript.checker.configuration import JAVASCRIPT_ENDINGS
 from fimlsp.lexing.interruption import Interrupted, interruptible, time_limit
 from fimlsp.lsp_server.messages import DocumentId
 from fimlsp.lsp_server.worker.names import NameLookup, NamesAtCursor
@@ -28,8 +29,11 @@ from fimlsp.quotient.grammar.cfg import GrammarError
 from fimlsp.quotient.language.contract import Language
 from fimlsp.quotient.language.editor_policy import EditorPolicy
 
-_TYPED = frozenset(("TypeScript", "TSX"))
-"""The languages with a type checker that a user may name."""
+_TYPED: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("TypeScript", "TSX"), frozenset()),
+    **dict.fromkeys(("JavaScript", "JSX"), JAVASCRIPT_ENDINGS),
+}
+"""The languages with a type checker that a user may name, with the endings that a file must have, if any."""
 
 MOST_BYTES = 2_000_000
 """Bytes of all texts with engine documents; the newest text always has one."""
@@ -79,7 +83,9 @@ class DocumentEntry:
     @property
     def has_types(self) -> bool:
         """True if there is a type checker of the document's language."""
-        return self.is_python or self.grammar.name in _TYPED
+        endings = _TYPED.get(self.grammar.name)
+        ending = "" if self.path is None else self.path.suffix
+        return self.is_python or (endings is not None and (not endings or ending in endings))
 
 
 class EngineDocuments:

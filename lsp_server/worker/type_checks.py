@@ -1,4 +1,4 @@
-"""The faults that type checkers find in suggestions of Python and TypeScript, in other processes.
+"""The faults that type checkers find in suggestions of Python, TypeScript and JavaScript, in other processes.
 
 A file is prepared while it is edited, so that a text takes 5 ms for each 100 lines. A request waits at most a
 share of its time limit for all its answers. Without them, its texts count as right. TypeScript is checked
@@ -95,7 +95,8 @@ class TypeChecks:
     ) -> TypesAtCursor | None:
         """The checks at a cursor in the file at *path*, with the texts *around* it. Does nothing yet.
 
-        *version* is that of Python; None for TypeScript, which is checked if the client names a compiler.
+        *version* is that of Python; None for TypeScript and JavaScript, which are checked if the client names
+        a compiler.
         *opened* are the client's other documents, *deadline_ms* limits the time of the request.
         """
         workspace = self._workspaces.get(client, Workspace(client, (), ()))

@@ -7,7 +7,7 @@ ty is a beta; `pyproject.toml` pins its version. `KINDS` are the diagnostics tha
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fimlsp.languages.python.checker.modules import (
@@ -72,8 +72,9 @@ class PythonProject:
         self.server.announce(changes)
         return self.server.diagnostics(path, data.decode(), "python")
 
-    def counts(self, diagnostic: Diagnostic) -> bool:
+    def counts(self, diagnostic: Diagnostic, before: Collection[Diagnostic]) -> bool:
         """As in `Project`."""
+        del before
         return diagnostic.code in KINDS
 
     def is_unread(self, diagnostic: Diagnostic) -> bool:

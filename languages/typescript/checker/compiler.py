@@ -1,4 +1,4 @@
-"""The types of TypeScript by TypeScript 7, whose compiler is a native program and a language server.
+"""The types of TypeScript and JavaScript by TypeScript 7, a native program and a language server.
 
 A user installs it and names its folder. It is never searched for, as that would run a program of a workspace
 without the user's word. It sees copies of modules alone (`modules.py`).
@@ -9,18 +9,22 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fimlsp.errors import UserError
 from fimlsp.languages.type_checker.language_server import Bounds, Diagnostic, TypeServer
 from fimlsp.languages.type_checker.process import CheckedPlace
+from fimlsp.languages.typescript.checker.configuration import JAVASCRIPT_ENDINGS
 from fimlsp.languages.typescript.checker.modules import ModuleCopies
 from fimlsp.languages.typescript.checker.resolution import Resolution
 
 BOUNDS = Bounds(10.0, 1_000_000_000)
 """The first question reads all types that are installed; with those of thirty packages it takes 2 s."""
 
+_LANGUAGES = {".tsx": "typescriptreact", ".jsx": "javascriptreact"} | dict.fromkeys(
+    (".js", ".mjs", ".cjs"), "javascript"
+)
 _MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 NAMES = frozenset(("2304", "2503", "2552"))
@@ -41,11 +45,23 @@ KINDS = {
 
 TYPES = frozenset(code for codes in KINDS.values() for code in codes)
 
+JAVASCRIPT = {
+    code: frozenset(KINDS[kind])
+    for kind in ("export", "member", "call", "iteration", "assignment")
+    for code in KINDS[kind]
+} | dict.fromkeys(NAMES, NAMES)
+"""The errors that count in JavaScript, each with those of its kind. Others are no faults without types."""
+
 _LATER = "missing the following propert", "is missing in type", "on type 'never'"
 """Parts of messages about objects whose properties, or values whose uses, may be written later."""
 
+_OPEN = "on type 'object'", "on type '{}'", "on type 'Error'"
+"""Parts of messages about values that have further members in JavaScript."""
+
 _COUNTS = re.compile(r"Expected (?:\d+-)?(\d+) (?:type )?arguments?, but got (\d+)")
 _MODULE = re.compile(rb"^[ \t]*(?:import|export)\b", re.MULTILINE)
+_COMMON_MODULE = re.compile(rb"\brequire\(|\b(?:module\.)?exports\b")
+_ASSIGNED = re.compile(rb"[ \t]*=(?![=>])")
 _SYNTAX = re.compile(r"1\d{3}")
 
 
@@ -81,6 +97,7 @@ class TypeScriptProject:
         self.server = server
         self._copies = copies
         self._is_module = False
+        self._is_javascript = False
 
     def refresh(self) -> None:
         """As in `Project`."""
@@ -89,14 +106,21 @@ class TypeScriptProject:
     def diagnostics(self, place: CheckedPlace, text: bytes) -> list[Diagnostic]:
         """As in `Project`."""
         data = place.left + text + place.right
-        self._is_module = _MODULE.search(data) is not None
         path, changes = self._copies.update(place.path, data)
+        self._is_javascript = path.suffix in JAVASCRIPT_ENDINGS
+        is_common = self._is_javascript and _COMMON_MODULE.search(data) is not None
+        self._is_module = is_common or _MODULE.search(data) is not None
         self.server.announce(changes)
-        language = "typescriptreact" if path.suffix == ".tsx" else "typescript"
-        return self.server.diagnostics(path, data.decode(), language)
+        found = self.server.diagnostics(path, data.decode(), _LANGUAGES.get(path.suffix, "typescript"))
+        return [each for each in found if not (self._is_javascript and _is_new_member(data, each))]
 
-    def counts(self, diagnostic: Diagnostic) -> bool:
-        """As in `Project`."""
+    def counts(self, diagnostic: Diagnostic, before: Collection[Diagnostic]) -> bool:
+        """As in `Project`. In JavaScript a kind of error counts only in files that are free of it."""
+        if self._is_javascript:
+            alike = JAVASCRIPT.get(diagnostic.code, frozenset())
+            is_open = any(words in diagnostic.message for words in _OPEN)
+            if not alike or is_open or any(other.code in alike for other in before):
+                return False
         if diagnostic.code in NAMES:
             return self._is_module
         if not self._copies.are_whole:
@@ -110,6 +134,15 @@ class TypeScriptProject:
     def is_unread(self, diagnostic: Diagnostic) -> bool:
         """As in `Project`."""
         return _SYNTAX.fullmatch(diagnostic.code) is not None
+
+
+def _is_new_member(data: bytes, error: Diagnostic) -> bool:
+    """True if *error* is that *data* assigns to an unknown member, which JavaScript then has."""
+    if error.code not in KINDS["member"]:
+        return False
+    lines = data.splitlines()
+    line, column = error.end
+    return line < len(lines) and _ASSIGNED.match(lines[line], column) is not None
 
 
 class TypeScriptProjects:

@@ -39,6 +39,11 @@ _FIXED = {
 }
 """The laxest rules for imports: an import that some project permits is found."""
 
+JAVASCRIPT_ENDINGS = frozenset((".js", ".jsx", ".mjs", ".cjs"))
+
+_FOR_JAVASCRIPT = {"allowJs": True, "checkJs": True, "strict": False, "strictNullChecks": False}
+"""The rules for a document without types; the strict ones ask for types."""
+
 _MOST_EXTENDED = 8
 _LARGEST = 200_000
 _STRING = r'("(?:\\.|[^"\\])*+"?)'
@@ -48,11 +53,15 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 @dataclass(frozen=True)
 class Configuration:
-    """The options of the compiler, and the aliases of modules by their patterns."""
+    """The options of the compiler, and the aliases of modules by their patterns.
+
+    `javascript` is True for a document in JavaScript.
+    """
 
     options: Mapping[str, object] = field(default_factory=dict, hash=False)
     paths: tuple[tuple[str, tuple[Path, ...]], ...] = ()
     root: Path = Path()
+    javascript: bool = False
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -82,20 +91,27 @@ class Configuration:
             pattern: [f"./{target.relative_to(self.root).as_posix()}" for target in targets]
             for pattern, targets in self.paths
         }
-        options = {"types": ["*"], "jsx": "preserve", **self.options, **_FIXED, "paths": paths}
+        fixed = _FIXED | _FOR_JAVASCRIPT if self.javascript else _FIXED
+        options = {"types": ["*"], "jsx": "preserve", **self.options, **fixed, "paths": paths}
         return json.dumps({"compilerOptions": options}).encode()
 
 
 def read_configuration(path: Path, root: Path, read: Callable[[Path], bytes | None]) -> Configuration:
-    """The configuration for the file at *path* in the folder *root*, from the nearest `tsconfig.json`."""
+    """The configuration for the file at *path* in the folder *root*, from the nearest `tsconfig.json`.
+
+    For a file in JavaScript a `jsconfig.json` is as good.
+    """
     options: dict[str, object] = {}
     paths: dict[str, tuple[Path, ...]] = {}
-    nearest = (folder / "tsconfig.json" for folder in path.parents if folder.is_relative_to(root))
+    javascript = path.suffix in JAVASCRIPT_ENDINGS
+    names = ("jsconfig.json", "tsconfig.json") if javascript else ("tsconfig.json",)
+    folders = (folder for folder in path.parents if folder.is_relative_to(root))
+    nearest = (folder / name for folder in folders for name in names)
     found = next((one for one in nearest if read(one) is not None), None)
     for place, own in reversed([*_extended(found, read)] if found is not None else []):
         options |= {name: value for name, value in own.items() if _is_taken(name, value)}
         paths = _aliases(own, place.parent, root) or paths
-    return Configuration(options, tuple(paths.items()), root)
+    return Configuration(options, tuple(paths.items()), root, javascript)
 
 
 def _extended(

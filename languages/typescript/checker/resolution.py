@@ -16,7 +16,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from fimlsp.languages.typescript.checker.configuration import Configuration, read_configuration
+from fimlsp.languages.typescript.checker.configuration import (
+    JAVASCRIPT_ENDINGS,
+    Configuration,
+    read_configuration,
+)
 
 MOST_ENTRIES = 2_000
 """Entries of a folder that are searched for declarations."""
@@ -75,7 +79,7 @@ class Resolution:
     unreadable: set[Path] = field(default_factory=set)
     configuration: Configuration = field(default_factory=Configuration)
     _texts: dict[Path, bytes | None] = field(default_factory=dict)
-    _following: dict[Path, tuple[bytes, tuple[Path, ...]]] = field(default_factory=dict)
+    _following: dict[tuple[Path, bool], tuple[bytes, tuple[Path, ...]]] = field(default_factory=dict)
     _packages: dict[tuple[Path, str], tuple[Path, ...]] = field(default_factory=dict)
     _linked: dict[Path, Path] = field(default_factory=dict)
 
@@ -107,13 +111,14 @@ class Resolution:
 
     def files_after(self, path: Path, text: bytes) -> tuple[Path, ...]:
         """The files that the file at *path* with this *text* imports."""
-        known = self._following.get(path)
+        key = path, self.configuration.javascript
+        known = self._following.get(key)
         if known is not None and known[0] == text:
             return known[1]
         found = [tuple(self._files(one, path)) for one in imports_in(text)] if path.suffix != ".json" else []
         files = tuple(file for group in found for file in group)
         if all(found) or PACKAGES in path.parts:  # a missing file of the project may be there later
-            self._following[path] = text, files
+            self._following[key] = text, files
         return files
 
     def _files(self, imported: Import, origin: Path) -> Iterator[Path]:
@@ -170,10 +175,20 @@ class Resolution:
             *(path.with_name(name + ending) for ending in _ENDINGS),
             *(path / f"index{ending}" for ending in _ENDINGS[:3]),
             *([path] if suffix == ".json" else []),
+            *(self._javascript(path) if self.configuration.javascript else ()),
         )
         found = next((one for one in candidates if self.text(one) is not None), None)
         if found is not None:
             yield found
+
+    @staticmethod
+    def _javascript(path: Path) -> Iterator[Path]:
+        """The files without types that an import of *path* may mean; none in packages."""
+        if PACKAGES not in path.parts:
+            if path.suffix in JAVASCRIPT_ENDINGS:
+                yield path
+            yield from (path.with_name(path.name + ending) for ending in _WRITTEN)
+            yield path / "index.js"
 
     def _read(self, path: Path) -> bytes | None:
         text = self.read(path)

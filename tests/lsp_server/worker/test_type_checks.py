@@ -155,12 +155,16 @@ def test_each_language_has_its_checker():
     checks.enter(Workspace(1, ("/w",), (), "/installed/tsc"))
     documents.open(other, 1, b"let b = 1\n", LANGUAGES["tsx"].language())
     documents.open(DocumentId(1, "file:///w/c.py"), 1, b"c = 1\n", Python())
-    documents.open(DocumentId(1, "file:///w/d.js"), 1, b"let d = 1\n", LANGUAGES["javascript"].language())
+    javascript = LANGUAGES["javascript"].language()
+    documents.open(DocumentId(1, "file:///w/d.vue"), 1, b"let d = 1\n", javascript)
+    documents.open(DocumentId(1, "untitled:d"), 1, b"let d = 1\n", javascript)
     (place, opened), (in_python, beside) = typescript.prepared[-1], python.prepared[-1]
     assert (place.path, place.against) == (Path("/w/b.tsx"), Path("/installed/tsc"))
     assert opened == {Path("/w/a.ts"): b"let a = 1\n"}
     assert (in_python.path, in_python.against, beside) == (Path("/w/c.py"), Python().version, {})
     assert len(typescript.prepared) == 1
+    documents.open(DocumentId(1, "file:///w/e.mjs"), 1, b"let e = 1\n", javascript)
+    assert typescript.prepared[-1][0].path == Path("/w/e.mjs")
 
 
 @pytest.mark.node

@@ -29,6 +29,7 @@ FILES = {
     '"paths": {"@/*": ["./lib/*"]}}}',
     "src/globals.d.ts": "declare const VERSION: string;\n",
     "lib/shape.ts": "export class Shape { readonly size = 1; grow(by: number): Shape { return this } }\n",
+    "src/plain.js": "export class Shape { constructor() { this.size = 1 } }\nexport const size = 1\n",
     "node_modules/pkg/package.json": '{"exports": {".": {"types": "./pkg.d.ts"}}}',
     "node_modules/pkg/pkg.d.ts": "export function go(a: string): void;\n"
     "export interface Options { a: number; b: string }\n"
@@ -126,6 +127,65 @@ def test_faults(checker, workspace, marked, words, end):
         assert fault.end == end
 
 
+JAVASCRIPT_HEAD = """
+import { Shape, size } from "./plain.js";
+import { go } from "pkg";
+const fs = require("fs-that-is-not-there");
+
+const shape = new Shape();
+const options = {};
+let count = 1;
+"""
+JAVASCRIPT_CASES = [
+    ("<|shape.sizes|>;", "Property 'sizes' does not exist on type 'Shape'", 11),
+    ("<|shape.size|>;", None, None),
+    ("<|size.toFixd()|>;", "Property 'toFixd' does not exist on type", 11),
+    ("<|fs.anything()|>;", None, None),
+    ("import { <|sizes|> } from './plain.js';", "has no exported member", 5),
+    ("<|undefinedName|>;", "Cannot find name 'undefinedName'", 13),
+    ("<|size()|>;", "not callable", 4),
+    # values of another type and fewer or more arguments are no faults without types
+    ("go(<|1, 2|>);", None, None),
+    ("<|count = 'a'|>;", None, None),
+    ("const n = <|new Date() - 1|>;", None, None),
+    # JavaScript's objects get further members
+    ("<|shape.sizes = 1|>;", None, None),
+    ("<|options.a|>;", None, None),
+    ("try {} catch (e) { <|e.code|> }", None, None),
+    ("/** @param {object} props */ function f(props) { <|props.children|> }", None, None),
+    ("/** @param {Error} e */ function f(e) { <|e.status|> }", None, None),
+    # a file that has such a fault is written in another style
+    ("shape.nope;\n<|shape.sizes|>;", None, None),
+]
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("ending", [".js", ".mjs", ".jsx"])
+@pytest.mark.parametrize(("marked", "words", "end"), JAVASCRIPT_CASES)
+def test_faults_in_javascript(checker, workspace, marked, words, end, ending):
+    left, rest = (JAVASCRIPT_HEAD + marked).encode().split(b"<|", 1)
+    text, right = rest.split(b"|>")
+    (fault,) = faults(checker, workspace / f"src/in{ending[1:]}{ending}", workspace, left, right, text)
+    assert (fault is None) == (words is None), fault
+    if fault is not None:
+        assert words in fault.words
+        assert fault.end == end
+
+
+@pytest.mark.node
+def test_a_document_in_typescript_sees_no_types_in_files_of_javascript(checker, workspace):
+    for ending, is_fault in [(".js", True), (".ts", False), (".js", True)]:
+        (fault,) = faults(
+            checker,
+            workspace / f"src/of{ending[1:]}{ending}",
+            workspace,
+            b"import { size } from './plain.js';\n",
+            b"\n",
+            b"size.nope",
+        )
+        assert (fault is not None) == is_fault
+
+
 @pytest.mark.node
 def test_names_of_scripts_may_be_declared_elsewhere(checker, workspace):
     for head, is_fault in [(b"", False), (b"export {};\n", True)]:
@@ -209,4 +269,4 @@ def test_errors_that_count(tmp_path, code, message, is_module, are_whole, counts
     text = b"export {}\n" if is_module else b"a\n"
     project.diagnostics(CheckedPlace(None, (tmp_path,), (), tmp_path, text, b""), b"")
     copies.are_whole = are_whole
-    assert project.counts(Diagnostic(code, message, (0, 0), (0, 1))) == counts
+    assert project.counts(Diagnostic(code, message, (0, 0), (0, 1)), ()) == counts
