@@ -1,4 +1,7 @@
-/** TypeScript's checker, from a folder that the user names: a text with another name for a member is cut before it. */
+/**
+ * TypeScript's checker, from a folder that the user names: a text with another name for a member is cut before it.
+ * It checks JavaScript too.
+ */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,6 +25,17 @@ export function load(id: number): Order {
   "main.ts": `import { load } from "./shop";
 
 export function show(id: number): string {
+  const order = load(id);
+  return <|>
+}
+`,
+  "basket.js": `export function load(id) {
+  return { id, buyer: "" };
+}
+`,
+  "main.js": `import { load } from "./basket.js";
+
+export function show(id) {
   const order = load(id);
   return <|>
 }
@@ -96,4 +110,11 @@ scene(code, "with the folder of TypeScript named, it ends before the member that
   await code.type("o");
   await until(async () => (await retyped()) === "rder", () => "it is shown to its end");
   await code.screenshot("types known");
+});
+
+scene(code, "so it does in JavaScript", async () => {
+  await code.open("main.js");
+  await code.type("o");
+  await until(async () => (await retyped()) === "rder", () => "it is shown to its end");
+  await code.screenshot("types known in JavaScript");
 });
