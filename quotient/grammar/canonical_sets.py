@@ -90,7 +90,7 @@ class CanonicalSets:
         self._states: dict[tuple[State, ...], tuple[State, ...]] = {}
         self._origins: BoundedDict[Entry, EarleySet] = BoundedDict(_MOST_ORIGINS)
         self._passing: dict[Entry, EarleySet] = {}
-        self._wanted = WeighedDict[tuple[Predicted, State], frozenset[int]](
+        self._wanted = WeighedDict[tuple[Predicted, State], int](
             2 * MEGABYTE, lambda _, wanted: sys.getsizeof(wanted)
         )
 
@@ -119,23 +119,17 @@ class CanonicalSets:
         if not depth or origin.is_empty:
             return origin
         wanted = self._wanted_at(origin.predicted, state)
-        kept = [waiting for waiting in origin.waiting if not wanted.isdisjoint(waiting[0].expected)]
+        kept = [waiting for waiting in origin.waiting if wanted & waiting[0].expected_bits]
         canonical = self._set(origin.predicted, kept, depth - 1)
         known = self._origins if isinstance(origin, CanonicalSet) else self._passing
         known[entry] = canonical
         return canonical
 
-    def _wanted_at(self, predicted: Predicted, state: State) -> frozenset[int]:
-        """The symbols that may be complete at a set with *predicted*, once a rule of *state* is."""
+    def _wanted_at(self, predicted: Predicted, state: State) -> int:
+        """The bit set of the symbols that are complete at a set, with *predicted*, once a rule of *state* is."""
         key = predicted, state
         known = self._wanted.get(key)
         if known is None:
             wanted = {state.rules.lhs_of(item) for item in state.items}
-            waiting = list(wanted)
-            while waiting:
-                following = predicted.after(waiting.pop())
-                fresh = {after.rules.lhs_of(item) for after in following for item in after.items} - wanted
-                waiting += fresh
-                wanted |= fresh
-            known = self._wanted[key] = frozenset(wanted)
+            known = self._wanted[key] = predicted.with_parents(wanted)
         return known

@@ -22,10 +22,10 @@ completions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from fimlsp.lexing.automata.bit_sets import bit_set
+from fimlsp.lexing.automata.bit_sets import bit_set, members
 from fimlsp.lexing.interruption import EVERY, checkpoint
 from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rules
 
@@ -122,6 +122,20 @@ class Predicted:
             self._possible_starts = self._layer.possible_starts(self.symbols)
         return self._possible_starts
 
+    @property
+    def nonterminals(self) -> int:
+        """The bit set of the predicted nonterminals of this layer."""
+        return bit_set(self.possible_starts.nonterminals)
+
+    @property
+    def below(self) -> Predicted | None:
+        """The prediction in the layers below."""
+        return self.possible_starts.below
+
+    def items_after(self, symbol: int) -> Sequence[int]:
+        """The items of this layer with the dot after *symbol*, the first one of their rules."""
+        return self.possible_starts.items.get(symbol, ())
+
     def expects(self, symbol: int) -> bool:
         """True if some predicted rule starts with *symbol*."""
         _, items, below = self.possible_starts
@@ -129,8 +143,7 @@ class Predicted:
 
     def expected(self) -> set[int]:
         """The first symbols of all predicted rules."""
-        _, items, below = self.possible_starts
-        return set(items) if below is None else below.expected().union(items)
+        return set(members(self.expected_bits))
 
     @property
     def expected_bits(self) -> int:
@@ -144,17 +157,31 @@ class Predicted:
         """The states after scanning *symbol* here, one per layer that has such rules."""
         states = self._after.get(symbol)
         if states is None:
-            _, items, below = self.possible_starts
+            below, own = self.below, self.own_after(symbol)
             states = () if below is None else below.after(symbol)
-            if symbol in items:
-                states = self._layer.state(items[symbol]), *states
+            if own is not None:
+                states = own, *states
             self._after[symbol] = states
         return states
 
     def own_after(self, symbol: int) -> State | None:
         """The state after scanning *symbol* here in its own layer; None if no such rule starts with it."""
-        items = self.possible_starts.items.get(symbol)
-        return None if items is None else self._layer.state(items)
+        items = self.items_after(symbol)
+        return self._layer.state(items) if items else None
+
+    def with_parents(self, symbols: Iterable[int]) -> int:
+        """*symbols*, and the left-hand sides of the predicted rules that start with one of all these.
+
+        They are a bit set.
+        """
+        found = set(symbols)
+        waiting = list(found)
+        while waiting:
+            following = self.after(waiting.pop())
+            fresh = {after.rules.lhs_of(item) for after in following for item in after.items} - found
+            waiting += fresh
+            found |= fresh
+        return bit_set(found)
 
     def chain(self, symbol: int) -> Chain:
         """The states reached, and the symbols completed, by completing *symbol* and all that follows from it.
@@ -168,7 +195,7 @@ class Predicted:
         return chain
 
     def _close_chain(self, symbol: int) -> Chain:
-        _, items, below = self.possible_starts
+        below = self.below
         lower: Chain = ((), frozenset((symbol,)))
         if below is not None and symbol not in self._layer.rules.nonterminals:
             lower = below.chain(symbol)
@@ -176,14 +203,84 @@ class Predicted:
         symbols = set(lower[1])
         waiting = list(symbols)
         while waiting:
-            completed = waiting.pop()
-            if completed in items:
-                state = self._layer.state(items[completed])
+            state = self.own_after(waiting.pop())
+            if state is not None:
                 states[state] = None
                 fresh = [s for s in state.completed if s not in symbols]
                 symbols.update(fresh)
                 waiting.extend(fresh)
         return ((*states, *lower[0]), frozenset(symbols)) if states else lower
+
+
+class LowestPredicted(Predicted):
+    """A prediction in the lowest layer, whose rules are all known. No list of all predicted items is made."""
+
+    __slots__ = ("_firsts", "nonterminals")
+
+    def __init__(
+        self, layer: Layer, symbols: frozenset[int], nonterminals: int, firsts: FirstSymbols
+    ) -> None:
+        super().__init__(layer, symbols)
+        self.nonterminals = nonterminals  # type: ignore[misc]  # computed in other layers
+        self._firsts = firsts
+
+    @property
+    def below(self) -> None:
+        """As in `Predicted`."""
+
+    def items_after(self, symbol: int) -> Sequence[int]:
+        """As in `Predicted`."""
+        predicted = self.nonterminals
+        if not self._firsts.starting.get(symbol, 0) & predicted:
+            return ()
+        return [item for lhs, item in self._firsts.items[symbol] if predicted >> lhs & 1]
+
+    def expects(self, symbol: int) -> bool:
+        """As in `Predicted`."""
+        return self._firsts.starting.get(symbol, 0) & self.nonterminals != 0
+
+    def with_parents(self, symbols: Iterable[int]) -> int:
+        """As in `Predicted`."""
+        starting, found = self._firsts.starting, bit_set(symbols)
+        waiting = members(found)
+        while waiting:
+            fresh = starting.get(waiting.pop(), 0) & self.nonterminals & ~found
+            if fresh:
+                found |= fresh
+                waiting += members(fresh)
+        return found
+
+    @property
+    def expected_bits(self) -> int:
+        """As in `Predicted`."""
+        if self._expected_bits < 0:
+            self._expected_bits = 0
+            for symbol in members(self.nonterminals):
+                self._expected_bits |= self._firsts.of[symbol]
+        return self._expected_bits
+
+
+class FirstSymbols:
+    """The first symbols of *rules* that are all known.
+
+    Attributes:
+        items: for each first symbol, the left-hand sides of its rules, and the items with the dot after it.
+        starting: for each first symbol the left-hand sides, as a bit set.
+        of: for each left-hand side the first symbols of its rules, as a bit set.
+    """
+
+    __slots__ = ("items", "of", "starting")
+
+    def __init__(self, rules: Rules) -> None:
+        self.items: dict[int, list[tuple[int, int]]] = {}
+        self.starting: dict[int, int] = {}
+        self.of: dict[int, int] = dict.fromkeys(rules.nonterminals, 0)
+        for lhs in rules.nonterminals:
+            for item in rules.starts(lhs):
+                first = rules.rhs[item >> DOT_BITS][0]
+                self.items.setdefault(first, []).append((lhs, item + 1))
+                self.starting[first] = self.starting.get(first, 0) | 1 << lhs
+                self.of[lhs] |= 1 << first
 
 
 class Layer:
@@ -257,13 +354,14 @@ class Automaton:
     cursor is freed as soon as the cursor moves on.
     """
 
-    __slots__ = ("_by_closure", "_closures", "_predicted", "layer")
+    __slots__ = ("_by_closure", "_closures", "_firsts", "_predicted", "layer")
 
     def __init__(self, rules: Rules, below: Automaton | None = None) -> None:
         self.layer = Layer(rules, below)
         self._predicted: dict[frozenset[int], Predicted] = {}
         self._closures: dict[int, int] = {}
         self._by_closure: dict[int, Predicted] = {}
+        self._firsts: FirstSymbols | None = None
 
     def goto(self, state: State, symbol: int) -> State:
         """The state that *state* leads to on *symbol*, which it expects."""
@@ -308,7 +406,9 @@ class Automaton:
                 closure |= self._closure(symbol)
         predicted = self._by_closure.get(closure)
         if predicted is None:
-            predicted = self._by_closure[closure] = Predicted(self.layer, symbols)
+            firsts = self._firsts = self._firsts or FirstSymbols(self.layer.rules)
+            predicted = LowestPredicted(self.layer, symbols, closure, firsts)
+            self._by_closure[closure] = predicted
         return predicted
 
     def _closure(self, symbol: int) -> int:

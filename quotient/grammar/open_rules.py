@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
+from fimlsp.lexing.automata.bit_sets import bit_set, members
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
 from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs, Rules
@@ -207,9 +208,10 @@ class OpenRuleFinder:
 
     def _starting_with(self, symbols: Iterable[int], predicted: Predicted) -> frozenset[int]:
         """The *predicted* nonterminals that have one of *symbols* as a left corner, these included."""
-        return predicted.possible_starts.nonterminals & _NONE.union(
-            *[self._left_corner_of[symbol] for symbol in symbols]
-        )
+        above = 0
+        for symbol in symbols:
+            above |= self._left_corner_of[symbol]
+        return frozenset(members(above & predicted.nonterminals))
 
     def _positions_in(self, state: State, symbol: int | None = None) -> dict[int, list[RulePosition]]:
         """The rule positions in *state* before *symbol*, or before any symbol, by left-hand side."""
@@ -246,14 +248,17 @@ class _LeftCorners:
     """For each nonterminal those that have it as a left corner: the reflexive, transitive closure."""
 
     def __init__(self, rules: Rules) -> None:
-        self._known: dict[int, frozenset[int]] = {}
+        self._known: dict[int, int] = {}
         self._parents: dict[int, set[int]] = {symbol: set() for symbol in rules.nonterminals}
         for lhs, rhs in zip(rules.lhs, rules.rhs, strict=True):
             if rhs[0] in self._parents:
                 self._parents[rhs[0]].add(lhs)
 
-    def __getitem__(self, symbol: int) -> frozenset[int]:
-        """Those that have *symbol* as a left corner. Cached, as few symbols of large grammars are needed."""
+    def __getitem__(self, symbol: int) -> int:
+        """Those that have *symbol* as a left corner, a bit set.
+
+        Cached, as few symbols of large grammars are needed.
+        """
         known = self._known.get(symbol)
         if known is None:
             above, waiting = {symbol}, [symbol]
@@ -261,7 +266,7 @@ class _LeftCorners:
                 fresh = self._parents[waiting.pop()] - above
                 above |= fresh
                 waiting += fresh
-            known = self._known[symbol] = frozenset(above)
+            known = self._known[symbol] = bit_set(above)
         return known
 
 
