@@ -257,8 +257,8 @@ class Settings:
         text("a folder"),
         "The folder in which you installed TypeScript 7, `.` for the workspace. Its checker then holds back "
         "suggestions with faults of types in files of TypeScript and JavaScript (docs/suggestions.md). "
-        "Empty: no types are checked there. Read from `initializationOptions` only, as a program of the folder "
-        "is run.",
+        "Empty: no types are checked there. Read from `initializationOptions` only, as a program of the "
+        "folder is run.",
     )
     exclude: tuple[str, ...] = _option(
         (),

@@ -126,7 +126,7 @@ class CanonicalSets:
         return canonical
 
     def _wanted_at(self, predicted: Predicted, state: State) -> int:
-        """The bit set of the symbols that are complete at a set, with *predicted*, once a rule of *state* is."""
+        """The bit set of the symbols complete at a set with *predicted*, once a rule of *state* is."""
         key = predicted, state
         known = self._wanted.get(key)
         if known is None:
