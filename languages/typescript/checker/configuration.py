@@ -55,13 +55,13 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 class Configuration:
     """The options of the compiler, and the aliases of modules by their patterns.
 
-    `javascript` is True for a document in JavaScript.
+    `javascript` is the document, if it is in JavaScript.
     """
 
     options: Mapping[str, object] = field(default_factory=dict, hash=False)
     paths: tuple[tuple[str, tuple[Path, ...]], ...] = ()
     root: Path = Path()
-    javascript: bool = False
+    javascript: Path | None = None
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -93,7 +93,11 @@ class Configuration:
         }
         fixed = _FIXED | _FOR_JAVASCRIPT if self.javascript else _FIXED
         options = {"types": ["*"], "jsx": "preserve", **self.options, **fixed, "paths": paths}
-        return json.dumps({"compilerOptions": options}).encode()
+        configuration: dict[str, object] = {"compilerOptions": options}
+        if self.javascript is not None:  # the file of the same name with types would hide it
+            files = [self.javascript.relative_to(self.root).as_posix()]
+            configuration |= {"files": files, "include": ["**/*"]}
+        return json.dumps(configuration).encode()
 
 
 def read_configuration(path: Path, root: Path, read: Callable[[Path], bytes | None]) -> Configuration:
@@ -103,7 +107,7 @@ def read_configuration(path: Path, root: Path, read: Callable[[Path], bytes | No
     """
     options: dict[str, object] = {}
     paths: dict[str, tuple[Path, ...]] = {}
-    javascript = path.suffix in JAVASCRIPT_ENDINGS
+    javascript = path if path.suffix in JAVASCRIPT_ENDINGS else None
     names = ("jsconfig.json", "tsconfig.json") if javascript else ("tsconfig.json",)
     folders = (folder for folder in path.parents if folder.is_relative_to(root))
     nearest = (folder / name for folder in folders for name in names)

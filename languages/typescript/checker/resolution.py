@@ -111,7 +111,7 @@ class Resolution:
 
     def files_after(self, path: Path, text: bytes) -> tuple[Path, ...]:
         """The files that the file at *path* with this *text* imports."""
-        key = path, self.configuration.javascript
+        key = path, self.configuration.javascript is not None
         known = self._following.get(key)
         if known is not None and known[0] == text:
             return known[1]

@@ -165,7 +165,7 @@ JAVASCRIPT_CASES = [
 def test_faults_in_javascript(checker, workspace, marked, words, end, ending):
     left, rest = (JAVASCRIPT_HEAD + marked).encode().split(b"<|", 1)
     text, right = rest.split(b"|>")
-    (fault,) = faults(checker, workspace / f"src/in{ending[1:]}{ending}", workspace, left, right, text)
+    (fault,) = faults(checker, workspace / f"src/main{ending}", workspace, left, right, text)
     assert (fault is None) == (words is None), fault
     if fault is not None:
         assert words in fault.words
@@ -177,7 +177,7 @@ def test_a_document_in_typescript_sees_no_types_in_files_of_javascript(checker, 
     for ending, is_fault in [(".js", True), (".ts", False), (".js", True)]:
         (fault,) = faults(
             checker,
-            workspace / f"src/of{ending[1:]}{ending}",
+            workspace / f"src/other{ending}",
             workspace,
             b"import { size } from './plain.js';\n",
             b"\n",
