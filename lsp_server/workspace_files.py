@@ -188,7 +188,7 @@ MOST_BYTES = 10_000_000
 """Bytes of all files in memory."""
 
 PYTHON_SUFFIXES = frozenset((".py", ".pyi"))
-TYPESCRIPT_SUFFIXES = frozenset((".ts", ".tsx", ".mts", ".cts", ".json"))
+TYPESCRIPT_SUFFIXES = frozenset((".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json"))
 
 
 @dataclass(slots=True)

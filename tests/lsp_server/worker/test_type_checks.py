@@ -182,6 +182,14 @@ def test_typescript_is_checked_in_the_confined_process(tmp_path, checks):
         assert known(here, *texts) == faulty
 
 
+@pytest.mark.node
+def test_javascript_is_checked_in_the_confined_process(tmp_path, checks):
+    write(tmp_path, {"shape.js": "export const size = 1\n", "main.js": "", "main.ts": ""})
+    checks.enter(Workspace(1, (str(tmp_path),), (), str(compiler_in(INSTALLED))))
+    here = checks.at(1, tmp_path / "main.js", None, (b"import { size } from './shape.js'\n", b"\n"), {}, 0)
+    assert known(here, b"size.nope", b"size.toFixed()", b"nope") == [True, False, True]
+
+
 SECRET = "export const secret = 1\n"
 
 

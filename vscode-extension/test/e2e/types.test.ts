@@ -29,8 +29,12 @@ export function show(id: number): string {
   return <|>
 }
 `,
-  "basket.js": `export function load(id) {
-  return { id, buyer: "" };
+  "basket.js": `class Order {
+  buyer = "";
+}
+
+export function load(id) {
+  return new Order();
 }
 `,
   "main.js": `import { load } from "./basket.js";

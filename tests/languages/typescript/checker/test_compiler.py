@@ -151,6 +151,7 @@ JAVASCRIPT_CASES = [
     # JavaScript's objects get further members
     ("<|shape.sizes = 1|>;", None, None),
     ("<|options.a|>;", None, None),
+    ("<|({ a: 1 }).b|>;", None, None),
     ("try {} catch (e) { <|e.code|> }", None, None),
     ("/** @param {object} props */ function f(props) { <|props.children|> }", None, None),
     ("/** @param {Error} e */ function f(e) { <|e.status|> }", None, None),
