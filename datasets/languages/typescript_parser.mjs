@@ -19,7 +19,7 @@ const RANGES = [
   [8000, 8999],
   [17000, 18999],
 ];
-const CODES = new Set([2357, 2364, 2371, 2391, 2406, 2462, 2463, 2480, 2487, 2491, 2499, 2500, 2754, 2777, 2778, 2779, 2780, 2781, 2858]);
+const CODES = new Set([2357, 2364, 2371, 2391, 2406, 2462, 2463, 2480, 2487, 2491, 2499, 2500, 2754, 2777, 2778, 2779, 2780, 2781, 2858, 5076]);
 const LATER =
   /already been declared|Undefined label|Unsyntactic|must be declared|Invalid regular|Invalid flag|strict mode|Deleting|Label |not defined|outside|[Dd]uplicate|reserved word|Redefinition|ctal|escape|[Cc]onstructor|static property|'use strict'|keyword|super|new\.target|import\.meta|Can ?not use|Argument name|Invalid number/;
 

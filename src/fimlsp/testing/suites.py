@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import sqrt
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from weakref import WeakKeyDictionary
 
 import click
 
@@ -209,9 +211,11 @@ def lexemes(
 ) -> list[bytes]:
     """The lexemes of a random derivation, about *size* or more; *texts* are those of each named terminal.
 
-    The more are missing, the likelier a repetition goes on. Once there may be *size*, the ways are short.
+    The more are missing, the likelier a repetition goes on. Once there may be *size*, the ways are short. A
+    rule is the less likely, the more often the derivations by the same *rng* have used it.
     """
     grammar, depth, grows = language.grammar(), depths(language), unbounded(language)
+    uses = _uses.setdefault(rng, Counter())
     texts_so_far: list[bytes] = []
     waiting = [grammar.start]
     while waiting:
@@ -227,9 +231,17 @@ def lexemes(
             options = tuple(o for o in options if max(depth[part] for part in o.rhs) == best)
         elif grows.isdisjoint(waiting):
             options = tuple(o for o in options if not grows.isdisjoint(o.rhs)) or options
-        weights = [2 * sqrt(max(missing, 1)) if symbol in option.rhs else 1 for option in options]
-        waiting.extend(reversed(rng.choices(options, weights)[0].rhs))
+        weights = [
+            (2 * sqrt(max(missing, 1)) if symbol in option.rhs else 1) / (1 + uses[symbol, option.rhs])
+            for option in options
+        ]
+        (chosen,) = rng.choices(options, weights)
+        uses[symbol, chosen.rhs] += 1
+        waiting.extend(reversed(chosen.rhs))
     return texts_so_far
+
+
+_uses = WeakKeyDictionary[random.Random, Counter[tuple[int, tuple[int, ...]]]]()
 
 
 def endless(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 
 from fimlsp.datasets.languages.typescript import refusal
 
 _GAP = rb"(?:\s|\xc2\xa0|/\*(?:[^*]|\*(?!/))*\*/|//[^\r\n]*)*"
 
-_BY_FUNCTION = re.compile(rb"await|yield(?:%b\*(?!/))?" % _GAP)
+_BY_FUNCTION = re.compile(rb"\bawait\b|\byield\b(?:%b\*(?!/))?" % _GAP)
 """Words whose meaning depends on the function around them."""
 
 _LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,", b"a=")}
@@ -22,6 +22,8 @@ _LIKE = {b"await": (b"void", b"a"), b"yield": (b"void", b"a", b"a,", b"a=")}
 
 _ALONE = re.compile(rb"\byield(?=%b(?:[)\]},;:]|\Z))" % _GAP)
 """A `yield` that can only be a name, or an operator without an operand."""
+
+_MOST_COMBINED = 4
 
 Judge = Callable[[bytes], bool]
 
@@ -54,9 +56,20 @@ def leaves_open(parser: str, stricter: Sequence[str], suspending: str) -> Judge:
 
 
 def _without_words(text: bytes) -> Iterator[bytes]:
-    """*text* with others in place of `await` and `yield`; none if it has neither."""
-    if _BY_FUNCTION.search(text):
-        text = _ALONE.sub(b"a", text)
-        for chosen in product(*_LIKE.values()):
-            instead = dict(zip(_LIKE, chosen, strict=True))
-            yield _BY_FUNCTION.sub(lambda found, instead=instead: instead[found.group()[:5]], text)
+    """*text* with others in place of `await` and `yield`; none if it has neither.
+
+    Few of them get each combination, more of them the same in each place.
+    """
+    if not _BY_FUNCTION.search(text):
+        return
+    text = _ALONE.sub(b"a", text)
+    between, words = _BY_FUNCTION.split(text), [found[:5] for found in _BY_FUNCTION.findall(text)]
+    if len(words) <= _MOST_COMBINED:
+        ways = product(*(_LIKE[word] for word in words))
+    else:
+        ways = (
+            tuple(dict(zip(_LIKE, chosen, strict=True))[word] for word in words)
+            for chosen in product(*_LIKE.values())
+        )
+    for way in ways:
+        yield b"".join(chain.from_iterable(zip(between, (*way, b""), strict=True)))

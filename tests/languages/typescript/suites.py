@@ -39,6 +39,7 @@ ALPHABETS = _alphabets(
     a / * ↵ ␍ ␣ // ⁞ b =1
     try{} catch (e) {} finally switch(a){ case␣b: default: c } ↵
     a ** - + ++ ! typeof␣ b = ( ) delete␣
+    a && b || c ?? d ( ) == ? : #p␣in␣
     await␣ yield␣ async␣ function * ␣f () { } a ↵
     await␣a async␣ () => { } function␣f (b= ) ; class␣A m ↵ static␣ =
     <! -- a ↵ > ; b /**/ - ␣
@@ -52,6 +53,7 @@ TYPED = _alphabets(
     interface␣A { } <T> ␣extends␣ B , a () : ↵ new␣
     f < a > ( ) , b `t` .c ↵ >=
     x ␣as␣ const T ␣satisfies␣ + 1 ! ↵ .y < ( )
+    x ␣as␣ T && y || ?? == ? : ( )
     enum␣A const␣ declare␣ { } a = 1 , namespace␣ module␣ 'm' ↵
     abstract␣ class␣A { } ␣implements␣ B private␣ x ? ! : T () ↵
     @d ␣class␣A { } () .e export␣ default␣ ␣m ↵ static␣
