@@ -14,10 +14,15 @@ from fimlsp.lexing.line import Line, physical_end, unmatched_brackets
 from fimlsp.lexing.nesting import Column, ModeStack
 from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
-from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.broken_groups import unclosed_far_above
-from fimlsp.quotient.recovery.lexemes import Lexemes, column_of, indentation_at, lexemes, may_end_early
+from fimlsp.quotient.recovery.lexemes import (
+    column_of,
+    indentation_at,
+    lexemes,
+    may_end_early,
+)
+from fimlsp.quotient.recovery.line_brackets import unmatched
 from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.separators import SEPARATOR, rest_lacks_separator
 from fimlsp.quotient.states.grammar_state import GrammarState
@@ -88,7 +93,7 @@ def may_have_lost_bracket(
 def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor_end: int) -> bool:
     """True if the cheapest middle in *state*, in place of the text up to *cursor_end*, opens a block at most.
 
-    It opens no comment for later text to close. It opens brackets only for deeper lines below, or for the
+    It does not end in a comment. It opens brackets only for deeper lines below, or for the
     rest of its line. It closes some of the lines above only if columns show no lack of others.
     """
     if state.complete:
@@ -99,27 +104,18 @@ def opens_as_needed(document: ContextDocument, state: State, cursor: int, cursor
     read = reading.read
     if reading.unreadable or (read and read[-1].missing):
         return False
-    closed, opened = _unmatched(document.tables, reading)
+    closed, opened = unmatched(document.tables, read)
     line = _CursorLine(document, cursor, cursor_end)
+    if line.rest and (read[-1].end if read else 0) < len(completion.rstrip()):
+        return False
     if opened:
         rest = lexemes(lexical, line.rest, 0, len(line.rest), modes=reading.modes if modes else None)
-        if opened > _unmatched(document.tables, rest)[0]:
+        if opened > unmatched(document.tables, rest.read)[0]:
             is_as_needed = not closed and line.is_above_deeper
             return is_as_needed and not Nesting(document, cursor, cursor_end).edits()
     return not closed or not (
         Nesting(document, cursor, cursor_end).edits() or unclosed_far_above(document, line.start)
     )
-
-
-def _unmatched(tables: LanguageTables, reading: Lexemes) -> tuple[int, int]:
-    """The numbers of enclosures and blocks that *reading* closes without opening them, and leaves open."""
-    openers, closing = tables.language.closers, tables.language.closing
-    depth = lowest = 0
-    for name in (tables.lexical.kinds[lexeme.kind] for lexeme in reading.read):
-        depth -= name in closing
-        lowest = min(lowest, depth)
-        depth += name in openers
-    return -lowest, depth - lowest
 
 
 def _modes_at(document: ContextDocument, cursor: int) -> ModeStack | None:

@@ -7,7 +7,7 @@ also have ended early, before a mark that mostly follows strings. The line must 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.lexer_state import Margin
@@ -126,6 +126,13 @@ def _count_unmatched(lexical: LexerTables, reading: Lexemes) -> int:
     """The number of brackets without a partner."""
     kinds = [lexical.kinds[lexeme.kind] for lexeme in reading.read]
     return sum(map(len, unmatched_brackets(lexical.brackets, kinds)))
+
+
+def has_comment(data: bytes, read: Iterable[Lexeme]) -> bool:
+    """True if *data*, whose lexemes are *read*, has a comment. One with a line end may be a lexeme."""
+    texts = [data[lexeme.start : lexeme.end] for lexeme in read]
+    code = sum(len(b"".join(text.split())) for text in texts)
+    return code < len(b"".join(data.split())) or any(b"\n" in text and text.strip() for text in texts)
 
 
 class _Reader:

@@ -85,6 +85,17 @@ def left_open(tables: LanguageTables, read: Sequence[Lexeme]) -> list[str]:
     return opened
 
 
+def unmatched(tables: LanguageTables, read: Sequence[Lexeme]) -> tuple[int, int]:
+    """The numbers of enclosures and blocks that *read* closes without opening them, and leaves open."""
+    openers, closing = tables.language.closers, tables.language.closing
+    depth = lowest = 0
+    for name in (tables.lexical.kinds[lexeme.kind] for lexeme in read):
+        depth -= name in closing
+        lowest = min(lowest, depth)
+        depth += name in openers
+    return -lowest, depth - lowest
+
+
 def _double_closers(tables: LanguageTables, read: Sequence[Lexeme]) -> list[int]:
     """The numbers of those of the lexemes *read* that close something directly after one of the same kind."""
     closing, kinds = tables.language.closing, [lexeme.kind for lexeme in read]

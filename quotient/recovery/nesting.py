@@ -17,12 +17,13 @@ from fimlsp.quotient.language.contract import Elements
 from fimlsp.quotient.recovery.lexemes import Lexeme, indentation_at
 from fimlsp.quotient.recovery.line_brackets import first_closer, left_open, may_lack_bracket, mended_line
 from fimlsp.quotient.recovery.line_charts import LineCharts, Word, shortest_word
+from fimlsp.quotient.recovery.line_edits import is_slip
 from fimlsp.quotient.recovery.lines_around import LineBelow, LinesAround, PhysicalLine
 from fimlsp.quotient.recovery.repaired_text import Edit
 from fimlsp.quotient.recovery.tags import OpenTags, Tag, is_left
 
 _TAG = re.compile(rb"</?\w")
-_MOST_CONDITION = 4
+_MOST_CONDITION = 12
 _MOST_PLACES = 12
 _LINE_ENDS = b"\r", b"\n"
 _LABEL_END = ":"
@@ -139,6 +140,7 @@ class Nesting:
             self._take_opaque(number)
             return
         self._read_closing_tag(number)
+        self._take_back_slip(number)
         self._mend(number)
         line = self.lines[number]
         names = [self.kinds[lexeme.kind] for lexeme in line.without_line_end(self.data).read]
@@ -197,6 +199,15 @@ class Nesting:
             read = self.lines[number].read
             self.around.replace(number, tuple(lexeme for lexeme in read if lexeme not in surplus))
             self.charts.forget(number)
+
+    def _take_back_slip(self, number: int) -> None:
+        """Give line *number* the column of the innermost, if it only lost the closer of that at its start."""
+        line, top = self.lines[number], self.opened[-1] if self.opened else None
+        if top is None or not top.is_last or top.kind is None or not is_slip(line.column, top.column):
+            return
+        between = self.lines[top.line + 1 : number]
+        if between and all(each.column.deeper_than(line.column) for each in between):
+            self.lines[number] = line._replace(column=top.column)
 
     def _mend(self, number: int) -> None:
         """Add or leave out the bracket of line *number* by which it can be read, if it cannot be as it is."""
@@ -329,6 +340,7 @@ class Nesting:
     def _take_opaque(self, number: int) -> None:
         """Take the cursor's line, which may close and open whatever the lines around it require."""
         column = self.lines[number].column
+        self._end_condition(number)
         self._close_siblings(number)
         while self.opened and self._ends_before(number):
             self.forgotten = self.opened.pop()
@@ -446,7 +458,8 @@ class Nesting:
         if top is None or not top.is_last or top.line != number - 1 or line.column.deeper_than(top.column):
             return
         is_block = top.kind not in _NO_BLOCKS and not top.tag
-        if self.kinds[line.read[0].kind] in self.closing or self._is_label(line) or not is_block:
+        is_part = line.read and (self.kinds[line.read[0].kind] in self.closing or self._is_label(line))
+        if is_part or not is_block:
             return
         for before in reversed(self.lines[max(top.line - _MOST_CONDITION, 0) : top.line]):
             if line.column.deeper_than(before.column):

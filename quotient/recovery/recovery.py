@@ -6,7 +6,7 @@ line is read between them, in the first of several ways that connects and fits t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from enum import Flag, auto
 from itertools import takewhile
 from operator import eq
@@ -32,6 +32,7 @@ from fimlsp.quotient.recovery.lexemes import cursor_line, lexemes
 from fimlsp.quotient.recovery.line_edits import lost_string_start
 from fimlsp.quotient.recovery.lines_after import repaired_after
 from fimlsp.quotient.recovery.lines_around import conflict_marks
+from fimlsp.quotient.recovery.missing_text import with_missing_text
 from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.repair_left import RepairedLeft
 from fimlsp.quotient.recovery.repair_right import RepairedRight
@@ -70,7 +71,7 @@ class Doubt(Flag):
     BROKEN = auto()
     """No middle makes it valid."""
     MORE = auto()
-    """The cheapest middle does more than finish the cursor's line."""
+    """The cheapest middle does more than finish the cursor's line, or lines mark a conflict."""
     STRING = auto()
     """A string that is open at the cursor may have ended before it."""
     BRACKET = auto()
@@ -81,7 +82,8 @@ def _doubts(document: ContextDocument, connected: State | None, start: int, end:
     """The doubts about a text whose first state at the cursor is *connected*."""
     if connected is None:
         return Doubt.BROKEN
-    doubts = Doubt(0) if _finishes(document, connected, start, end) else Doubt.MORE
+    is_marked = not document.tables.offside and conflict_marks(document, start, end)
+    doubts = Doubt.MORE if is_marked or not _finishes(document, connected, start, end) else Doubt(0)
     if may_have_ended_string(document, connected, start, end):
         doubts |= Doubt.STRING
     if may_have_lost_bracket(document, connected, start, end):
@@ -200,29 +202,59 @@ class Recovery:
         self._forgotten = forgotten
         self._start, line_end = self._line_around(document, cursor, cursor_end)
         self._from_end = len(document.data) - line_end
-        if not document.tables.offside:
-            whole.replace(conflict_marks(document, cursor, cursor_end))
-            place = whole.cursor - (cursor - self._start), whole.cursor_end + line_end - cursor_end
-            for text in without_broken_statements(whole, *place):
-                if _is_finished(text):
-                    break
-            else:
-                line_start = text.cursor - (cursor - self._start)
-                text.replace((*place, b"") for place in unclosed_far_above(text.document, line_start))
-                text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
-                place = text.cursor - (cursor - self._start), text.cursor_end + line_end - cursor_end
-                text = next(filter(_is_finished, without_broken_groups(text, *place)), text)
+        self._around_cursor = cursor - self._start, line_end - cursor_end
+        self._repair(assumed, text if document.tables.offside else self._without_faults(whole))
+        if not (document.tables.offside or forgotten or _is_finished(self._text)):
+            found = next(filter(_is_finished, self._with_missing_text()), None)
+            if found is not None:
+                self._repair(assumed, found)
+        self._line = self._line_of(document)
+        self._layout = self._left.cursor_line()
+        self._choice = RepairChoice(self._left, self._right, self._start)
+
+    def _without_faults(self, text: RepairedText) -> RepairedText:
+        """*text* with the brackets that columns show, and without the lines of a fault if that is enough."""
+        text.replace(conflict_marks(text.document, text.cursor, text.cursor_end))
+        self._plain = self._nested = text.copy()
+        for trial in without_broken_statements(text, *self._line_in(text)):
+            if _is_finished(trial):
+                return trial
+            text = trial
+        far_above = unclosed_far_above(text.document, self._line_in(text)[0])
+        text.replace((*place, b"") for place in far_above)
+        self._plain, text = text, text.copy()
+        text.replace(Nesting(text.document, text.cursor, text.cursor_end).edits())
+        self._nested = text.copy()
+        return next(filter(_is_finished, without_broken_groups(text, *self._line_in(text))), text)
+
+    def _with_missing_text(self) -> Iterator[RepairedText]:
+        """Texts in which another line has the text that it lacks."""
+        is_changed = self._nested.repairs != self._plain.repairs
+        for text in (self._plain, *((self._nested,) if is_changed else ())):
+            if not (text.repairs and self._is_whole(text)):
+                yield from with_missing_text(text, *self._line_in(text))
+
+    def _is_whole(self, text: RepairedText) -> bool:
+        """True if the lines above and below the cursor's can be read in *text*."""
+        start, end = self._line_in(text)
+        return text.document.broken_above(start) is None and text.document.broken_below(end) is None
+
+    def _line_in(self, text: RepairedText) -> tuple[int, int]:
+        """The start and the end of the cursor's line in *text*."""
+        before, after = self._around_cursor
+        return text.cursor - before, text.cursor_end + after
+
+    def _repair(self, assumed: AssumedText, text: RepairedText) -> None:
+        """Repair *text* above the cursor's line and below it, line by line."""
+        before, after = self._around_cursor
         self._text = text
-        self._left = left = RepairedLeft(assumed, text, cursor - self._start)
+        self._left = left = RepairedLeft(assumed, text, before)
         left.repair()
         columns = left.column, left.cursor_line().column
-        self._right = RepairedRight(assumed, text, line_end - cursor_end, *columns, left.brackets)
+        self._right = RepairedRight(assumed, text, after, *columns, left.brackets)
         self._right.repair()
-        if not document.tables.offside and self._right.n_repairs > 1:
+        if not text.document.tables.offside and self._right.n_repairs > 1:
             self._repair_after()
-        self._line = self._line_of(document)
-        self._layout = left.cursor_line()
-        self._choice = RepairChoice(left, self._right, self._start)
 
     def _repair_after(self) -> None:
         """Repair the text below as lines after the cursor's instead, if that changes less of it."""

@@ -31,7 +31,7 @@ minutes.
 """
 _TRIED_TEXTS = 2_000
 _LONGEST_TRIED = 12
-_COST_OF_SKIPPING = 40
+_COST_OF_SKIPPING, _COST_OF_SKIPPING_CODE = 40, 1_000
 
 
 class NoCompletionError(AssertionError):
@@ -50,6 +50,13 @@ def shortest_completion(state: Incomplete) -> bytes:
     if completion is None:
         raise NoCompletionError(f"no completion in state {state.lexer}")
     return completion
+
+
+def likely_completion(state: Incomplete) -> bytes | None:
+    """As `shortest_completion`, but None as soon as none of the cheapest sentences fits."""
+    if state.lexer.word or state.lexer.word_must_follow:
+        return None
+    return _completion(state, _COST_OF_SKIPPING_CODE)
 
 
 def completions_of(state: Incomplete, *, uncommon: bool = False) -> Iterator[bytes]:

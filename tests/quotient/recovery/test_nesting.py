@@ -55,6 +55,10 @@ ADDED = {
         "",
     ],
     "typescript": [
+        "function f() {\n  try {\n    a()« }»\n   finally {\n    <|>\n  }\n}\n",
+        "import {\n  a,\n  <|>\n  b,« }»\n from 'c'\n",
+        "function f() {\n try {\n  a()\n  <|>\n }\n b()\n}\n",
+        "export interface A\n  extends B,\n    C,\n    D,\n    E,\n    F,\n    G {\n  <|>\n  a: b\n}\n",
         "function f() {\n  if (a) {\n    b()« }»\n  c()\n  <|>\n}\nfunction g() {\n}\n",
         "function f() {\n  <|>\n  if (a) {\n    b(« )»\n    return\n  }\n  c()\n}\n",
         "<|>\nif (a && b« ) {»\n  c()\n}\nd()\n",
