@@ -40,6 +40,7 @@ from fimlsp.quotient.recovery.repaired_text import Edits, RepairedText, TextRepa
 from fimlsp.quotient.recovery.statements import Statements
 from fimlsp.quotient.states.protocol import State, either
 
+_LONGEST_LEAD = 16
 _CLOSERS = (b")", b"]", b"}")
 
 
@@ -132,6 +133,13 @@ class Readings(NamedTuple):
         if self.stands_as_well:
             return either(stands, self.state, unlikely=self.unlikely)
         return either(self.state, unlikely=stands)
+
+
+def _starts_checked_name(document: ContextDocument, place: int) -> bool:
+    """True if a name starts at *place* that the check of whole texts compares with another one."""
+    check = document.tables.whole_text_check
+    before = document.data[max(place - _LONGEST_LEAD, 0) : place]
+    return check is not None and check.structure and before.endswith(check.spelt_after)
 
 
 class Recoveries:
@@ -304,7 +312,7 @@ class Recovery:
         line_end = len(document.data) - self._from_end - edit.shift
         if start < self._start or end >= line_end or not set(replacement).isdisjoint(b"\r\n,"):
             return False
-        if self._line_of(document) != self._line:
+        if self._line_of(document) != self._line or _starts_checked_name(document, start):
             return False
         self._text.follow(self._start, start, end, replacement)
         self._right.follow(self._start, start, end, replacement)
