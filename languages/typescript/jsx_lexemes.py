@@ -23,6 +23,10 @@ from fimlsp.lexing.automata.regex import (
     some,
 )
 
+_MODIFIERS = (
+    *("abstract", "accessor", "async", "declare", "out", "override", "private", "protected", "public"),
+    *("readonly", "static"),
+)
 _BREAKS = "\n\r"
 _SEPARATORS = "\u2028\u2029"
 """Line ends of the standard where no line is cut. Among children they are text."""
@@ -54,7 +58,7 @@ def name_in_tag(first: Regex, part: Regex) -> Regex:
 def generic_starts(first: Regex, part: Regex, reserved: Regex) -> tuple[Rule, ...]:
     """The lexemes that start the parameters of a generic function where an operand is expected.
 
-    A *reserved* word names no parameter.
+    A *reserved* word names no parameter, and a modifier none before `extends`.
     """
     name, gap = sequence(first, many(part)), many(one_of(_SPACES))
     blank, opening = some(one_of(_SPACES)), sequence("<", maybe("const", some(one_of(_SPACES))))
@@ -65,6 +69,7 @@ def generic_starts(first: Regex, part: Regex, reserved: Regex) -> tuple[Rule, ..
     )
     return (
         Rule("BAD", sequence(opening, reserved, choice(sequence(gap, one_of(",=")), extends))),
+        Rule("BAD", sequence(opening, choice(*_MODIFIERS), extends)),
         Rule("GENERIC_LIST", sequence(opening, name, gap, ",")),
         Rule("GENERIC_EXTENDS", sequence(opening, name, extends)),
         Rule("GENERIC_EQUAL", sequence(opening, name, gap, "=")),
