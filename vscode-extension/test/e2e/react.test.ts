@@ -230,7 +230,7 @@ const seen: object[] = [];
 before(async () => {
   execFileSync(PYTHON, ["-m", "fimlsp", "models", "export", "bundled", "--gguf", model], { stdio: "pipe" });
   await code.start();
-  await code.page.setViewportSize({ width: 1000, height: 1000 }); // the explorer draws only the files that fit
+  await code.page.setViewportSize({ width: 1000, height: 1500 }); // the explorer draws only the files that fit
   await code.open("types.ts");
   await code.isReady(LOAD_MS);
 });
