@@ -308,7 +308,7 @@ def _renamed(data: bytes, opening: int, closing: int, begin: int, end: int) -> l
         first, last = max(own.start(), begin), min(own.end(), end)
         lead, rest = data[own.start() : first], data[last : own.end()]
         fits = other.startswith(lead) and other.endswith(rest) and len(lead) + len(rest) <= len(other)
-        if first <= last and begin <= own.end() and own.start() < end and fits:
+        if first <= last and begin <= own.end() and own.start() <= end and fits:
             return [(first, last, other[len(lead) : len(other) - len(rest)])]
     opened, name = names[0], names[1].group()
     rest = data[end : opened.end()]

@@ -292,10 +292,8 @@ def checked(sides: TextSides, finer: State | None = None) -> CheckedState | None
         for fault in sides.all_faults(completion)
         if sides.is_given(fault, completion) or sides.is_caused(fault, b"", completion)
     ]
-    if not all(fault.is_repaired_at(len(sides.left)) for fault in given):
-        return None
-    is_decided_by_search = given or sides.check.structure
-    return None if is_decided_by_search and sides.faults(first.shortest_completion) else first
+    may_be_repaired = all(fault.is_repaired_at(len(sides.left)) for fault in given)
+    return first if may_be_repaired and not (given and sides.faults(first.shortest_completion)) else None
 
 
 _MORE_TRIES, _SIDE_TRIES = 60, 60

@@ -230,9 +230,21 @@ def test_middles_that_only_some_ways_into_the_right_context_complete(cursor):
     assert start is None or start.feed(start.shortest_completion).complete
 
 
-@pytest.mark.parametrize(("left", "right"), [(b"x = ", b"\n<a></b>\n"), (b"x = <a>", b"\n<b></c>\n</a>\n")])
-def test_no_middle_connects_to_a_tag_that_is_closed_under_another_name(left, right):
-    assert TSX.start_between(left, right) is None
+@pytest.mark.parametrize(
+    ("cursor", "middle"),
+    [
+        ("x = <<|>heme.P a>{b}</Theme.P>\n", "T"),
+        ("x = <<|>heme>{b}</Theme>\n", "T"),
+        ("x = <T<|>>{b}</T.P>\n", ".P"),
+        ("x = <Theme.P>{b}</<|>heme.P>\n", "T"),
+        ("x = <a><<|>>{b}</Theme.P></a>\n", "Theme.P"),
+    ],
+)
+def test_the_part_of_a_name_that_a_tag_lacks_is_found(cursor, middle):
+    for of in (TSX, JSX):
+        start = of.start_between(*cursor.encode().split(b"<|>"))
+        assert start.feed(middle.encode()).complete
+        assert start.feed(start.shortest_completion).complete
 
 
 @pytest.mark.node
