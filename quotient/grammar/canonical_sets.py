@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, HeldDict, WeighedDict
-from fimlsp.quotient.grammar.earley import NO_COMPLETIONS, EarleySet, Entry, Predicted, State
+from fimlsp.quotient.grammar.cfg import State
+from fimlsp.quotient.grammar.earley import NO_COMPLETIONS, EarleySet, Entry, Predicted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

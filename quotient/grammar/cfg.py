@@ -4,7 +4,8 @@ Symbols are small integers, terminals first. There are no empty productions. Eac
 of its own and marked as such, because it has to be parsed from both ends.
 
 A dotted rule, or *item*, is the integer 64 * (number of the rule in its layer) + (position of the dot). So
-`item + 1` has its dot one symbol further right. `LazyRules` constructs rules on first use.
+`item + 1` has its dot one symbol further right. A `State` is a set of items with a common origin.
+`LazyRules` constructs rules on first use.
 
 For the grammar of a language the cheapest derivations of all nonterminals are found at once (Knuth, "A
 Generalization of Dijkstra's Algorithm", Information Processing Letters 6(1), 1977). Here that is an iteration
@@ -23,6 +24,7 @@ from itertools import count, groupby
 from typing import Any
 
 from fimlsp.errors import UserError
+from fimlsp.lexing.automata.bit_sets import bit_set
 from fimlsp.lexing.values import value
 
 
@@ -249,6 +251,56 @@ class Rules:
     def unread(self, item: int) -> Rhs:
         """The symbols after the dot of *item*."""
         return self.rhs[item >> DOT_BITS][item & DOT :]
+
+
+class State:
+    """A set of dotted rules of one layer, with a common origin. Equal sets are the same object.
+
+    Attributes:
+        rules: the rules of the layer.
+        items: the dotted rules (`DOT_BITS` and `DOT` take them apart).
+        by_symbol: for each symbol after a dot, the items with the dot moved over it.
+        completed: the left-hand sides of the rules whose dot is at the end.
+        expected: the nonterminals after a dot.
+        gotos: the next state by symbol, filled by `Automaton.goto`.
+        after_any: the next states by sets of symbols, filled by `Automaton.goto_any`.
+    """
+
+    __slots__ = (
+        "_expected_bits",
+        "after_any",
+        "by_symbol",
+        "completed",
+        "expected",
+        "gotos",
+        "items",
+        "rules",
+    )
+
+    def __init__(self, rules: Rules, items: tuple[int, ...], is_nonterminal: Callable[[int], bool]) -> None:
+        by_symbol: dict[int, list[int]] = {}
+        completed: dict[int, None] = {}
+        for item in items:
+            rhs, dot = rules.rhs[item >> DOT_BITS], item & DOT
+            if dot == len(rhs):
+                completed[rules.lhs[item >> DOT_BITS]] = None
+            else:
+                by_symbol.setdefault(rhs[dot], []).append(item + 1)
+        self.rules = rules
+        self.items = items
+        self.by_symbol = by_symbol
+        self.completed = tuple(completed)
+        self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
+        self.gotos: dict[int, State] = {}
+        self.after_any: dict[frozenset[int], tuple[State, ...]] = {}
+        self._expected_bits = -1
+
+    @property
+    def expected_bits(self) -> int:
+        """The bit set of the symbols after a dot."""
+        if self._expected_bits < 0:
+            self._expected_bits = bit_set(self.by_symbol)
+        return self._expected_bits
 
 
 class LazyRules(Rules):

@@ -22,62 +22,12 @@ completions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fimlsp.lexing.automata.bit_sets import bit_set, members
 from fimlsp.lexing.interruption import EVERY, checkpoint
-from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rules
-
-
-class State:
-    """A set of dotted rules of one layer, with a common origin. Equal sets are the same object.
-
-    Attributes:
-        rules: the rules of the layer.
-        items: the dotted rules (see `cfg`).
-        by_symbol: for each symbol after a dot, the items with the dot moved over it.
-        completed: the left-hand sides of the rules whose dot is at the end.
-        expected: the nonterminals after a dot.
-        gotos: the next state by symbol, filled by `Automaton.goto`.
-        after_any: the next states by sets of symbols, filled by `Automaton.goto_any`.
-    """
-
-    __slots__ = (
-        "_expected_bits",
-        "after_any",
-        "by_symbol",
-        "completed",
-        "expected",
-        "gotos",
-        "items",
-        "rules",
-    )
-
-    def __init__(self, rules: Rules, items: tuple[int, ...], is_nonterminal: Callable[[int], bool]) -> None:
-        by_symbol: dict[int, list[int]] = {}
-        completed: dict[int, None] = {}
-        for item in items:
-            rhs, dot = rules.rhs[item >> DOT_BITS], item & DOT
-            if dot == len(rhs):
-                completed[rules.lhs[item >> DOT_BITS]] = None
-            else:
-                by_symbol.setdefault(rhs[dot], []).append(item + 1)
-        self.rules = rules
-        self.items = items
-        self.by_symbol = by_symbol
-        self.completed = tuple(completed)
-        self.expected = tuple([symbol for symbol in by_symbol if is_nonterminal(symbol)])
-        self.gotos: dict[int, State] = {}
-        self.after_any: dict[frozenset[int], tuple[State, ...]] = {}
-        self._expected_bits = -1
-
-    @property
-    def expected_bits(self) -> int:
-        """The bit set of the symbols after a dot."""
-        if self._expected_bits < 0:
-            self._expected_bits = bit_set(self.by_symbol)
-        return self._expected_bits
+from fimlsp.quotient.grammar.cfg import DOT_BITS, Rules, State
 
 
 class PossibleStarts(NamedTuple):
@@ -89,7 +39,7 @@ class PossibleStarts(NamedTuple):
 
     nonterminals: frozenset[int]
     items: dict[int, list[int]]
-    below: Predicted | None
+    below: Predicted
 
 
 Chain = tuple[tuple[State, ...], frozenset[int]]
@@ -139,7 +89,7 @@ class Predicted:
     def expects(self, symbol: int) -> bool:
         """True if some predicted rule starts with *symbol*."""
         _, items, below = self.possible_starts
-        return symbol in items or (below is not None and below.expects(symbol))
+        return symbol in items or below.expects(symbol)
 
     def expected(self) -> set[int]:
         """The first symbols of all predicted rules."""
@@ -150,7 +100,7 @@ class Predicted:
         """The bit set of the first symbols of all predicted rules."""
         if self._expected_bits < 0:
             _, items, below = self.possible_starts
-            self._expected_bits = bit_set(items) | (0 if below is None else below.expected_bits)
+            self._expected_bits = bit_set(items) | below.expected_bits
         return self._expected_bits
 
     def after(self, symbol: int) -> tuple[State, ...]:
@@ -318,16 +268,15 @@ class Layer:
         return any(rules.rhs[item >> DOT_BITS][0] == terminal for s in symbols for item in rules.starts(s))
 
     def possible_starts(self, symbols: frozenset[int]) -> PossibleStarts:
-        """The items predicted where *symbols* are expected."""
+        """The items predicted where *symbols* are expected, in a layer above another one."""
         nonterminals: set[int] = set()
         items: dict[int, list[int]] = {}
         for symbol in symbols:
             if symbol in self.rules.nonterminals and symbol not in nonterminals:
                 self._close(symbol, nonterminals, items)
-        below: Predicted | None = None
-        if self.below is not None:
-            lower = symbols.union(items) - nonterminals
-            below = self.below.predicted(self.below.layer.nonterminals_of(lower))
+        assert self.below is not None
+        lower = symbols.union(items) - nonterminals
+        below = self.below.predicted(self.below.layer.nonterminals_of(lower))
         return PossibleStarts(frozenset(nonterminals), items, below)
 
     def _close(self, symbol: int, nonterminals: set[int], items: dict[int, list[int]]) -> None:

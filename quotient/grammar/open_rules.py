@@ -24,8 +24,8 @@ from typing import NamedTuple
 from fimlsp.lexing.automata.bit_sets import bit_set, members
 from fimlsp.lexing.interruption import checkpoint
 from fimlsp.lexing.values import value
-from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs, Rules
-from fimlsp.quotient.grammar.earley import EarleySet, Predicted, State
+from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs, Rules, State
+from fimlsp.quotient.grammar.earley import EarleySet, Predicted
 
 Open = tuple[int, EarleySet]
 """An open node: its nonterminal and the Earley set at which it began."""

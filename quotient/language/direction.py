@@ -16,8 +16,8 @@ from itertools import pairwise
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
 from fimlsp.lexing.interruption import EVERY
 from fimlsp.quotient.grammar.canonical_sets import CanonicalSets
-from fimlsp.quotient.grammar.cfg import Grammar, Production, Rules
-from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet, State
+from fimlsp.quotient.grammar.cfg import Grammar, Production, Rules, State
+from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet
 from fimlsp.quotient.grammar.open_rules import OpenRuleFinder, OpenRules, Way
 from fimlsp.quotient.language.escape import Enclosures, Insides
 

@@ -16,7 +16,8 @@ import numpy as np
 from fimlsp.lexing.bounded_dict import MEGABYTE, WeighedDict
 from fimlsp.lexing.lexer_state import LexerState
 from fimlsp.quotient.bridge.middle_grammar import Connection
-from fimlsp.quotient.grammar.earley import EarleySet, State
+from fimlsp.quotient.grammar.cfg import State
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.disk_cache import TableCache, state_key
 from fimlsp.quotient.masks.end_states import EndStates

@@ -20,7 +20,8 @@ from fimlsp.lexing.lexer_tables import LexerTables, remembered
 from fimlsp.lexing.nesting import BlockColumns, Column, ModeStack
 from fimlsp.quotient.bridge.boundary_lexemes import leads_into
 from fimlsp.quotient.bridge.middle_grammar import Connection, RightEntry
-from fimlsp.quotient.grammar.earley import EarleySet, State
+from fimlsp.quotient.grammar.cfg import State
+from fimlsp.quotient.grammar.earley import EarleySet
 from fimlsp.quotient.masks.end_states import EndStates
 from fimlsp.quotient.masks.groups import DifferentEnds, Groups, bits_of
 from fimlsp.quotient.masks.precomputed import Nodes, Passed, PrecomputedAnswers, changes_nothing

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fimlsp.lexing.bounded_dict import MEGABYTE, BoundedDict, WeighedDict
-from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rules
-from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet, State
+from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rules, State
+from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet
 from fimlsp.quotient.language.tables import LanguageTables
 from fimlsp.quotient.masks.groups import Groups
 

@@ -14,8 +14,8 @@ from fimlsp.lexing.automata.bit_sets import bit_set
 from fimlsp.lexing.bounded_dict import BoundedDict
 from fimlsp.quotient.bridge.closed_blocks import GroupEnd
 from fimlsp.quotient.bridge.middle_grammar import MiddleGrammar
-from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs
-from fimlsp.quotient.grammar.earley import EarleySet, Entry, Predicted, State
+from fimlsp.quotient.grammar.cfg import DOT, DOT_BITS, Rhs, State
+from fimlsp.quotient.grammar.earley import EarleySet, Entry, Predicted
 from fimlsp.quotient.grammar.open_rules import Child
 from fimlsp.quotient.masks.precomputed import RuleSuffixes, Suffix
 

@@ -16,12 +16,7 @@ from fimlsp.quotient.contexts.document import ContextDocument
 from fimlsp.quotient.contexts.left import LeftContext
 from fimlsp.quotient.recovery.assumed_text import AssumedText
 from fimlsp.quotient.recovery.broken_groups import unclosed_far_above
-from fimlsp.quotient.recovery.lexemes import (
-    column_of,
-    indentation_at,
-    lexemes,
-    may_end_early,
-)
+from fimlsp.quotient.recovery.lexemes import column_of, indentation_at, lexemes, may_end_early
 from fimlsp.quotient.recovery.line_brackets import unmatched
 from fimlsp.quotient.recovery.nesting import Nesting
 from fimlsp.quotient.recovery.separators import SEPARATOR, rest_lacks_separator

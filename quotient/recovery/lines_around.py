@@ -20,6 +20,7 @@ from fimlsp.quotient.recovery.repaired_text import Edit
 MOST_LINES = 200
 """The number of lines read above the cursor, and below."""
 _LINE_ENDS = b"\r\n"
+_NEAR = 16_000
 _MARKERS = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 """The starts of the lines that mark a conflict in a merge."""
 _AFTER_MARKER = b" ", b"\r", b"\n", b""
@@ -287,8 +288,14 @@ class LinesAround:
 
 
 def conflict_marks(document: ContextDocument, cursor: int, cursor_end: int) -> tuple[Edit, ...]:
-    """The edits that leave out the lines around a cursor which mark conflicts. O(`MOST_LINES`)."""
+    """The edits that leave out the lines around a cursor which mark conflicts. O(`MOST_LINES`).
+
+    Each jump of the cursor asks, so the bytes around it are searched before lines are counted.
+    """
     data = document.data
+    near = data[max(cursor - _NEAR, 0) : cursor_end + _NEAR]
+    if not any(mark in near for mark in _MARKERS):
+        return ()
     line_start, line_end = data.rfind(b"\n", 0, cursor) + 1, physical_end(data, cursor_end)
     first, last = _lines_up(data, line_start, MOST_LINES), _lines_down(data, line_end, MOST_LINES)
     if not any(mark in data[first:last] for mark in _MARKERS):

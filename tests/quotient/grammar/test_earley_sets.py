@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from fimlsp.lexing.automata.bit_sets import members
 from fimlsp.quotient.grammar import earley
 from fimlsp.quotient.grammar.cfg import CheapestSentences, LazyRules, Rules, cheapest, cost_of
 from fimlsp.quotient.grammar.earley import Automaton, Earley, EarleySet
@@ -159,11 +160,11 @@ def test_cheapest_sentences(seed):
     rules = made(sides)
     costs, choices = cheapest(rules.alternatives(), dict.fromkeys(TERMINALS, 1))
     sentences = CheapestSentences(costs, choices, rules)
-    for lhs, members in languages(sides).items():
-        if members:
-            shortest = min(map(len, members))
+    for lhs, words in languages(sides).items():
+        if words:
+            shortest = min(map(len, words))
             assert cost_of(costs, (lhs,)) == sentences.of((lhs,)) == shortest
-            assert tuple(sentences.expand((lhs,))) in members
+            assert tuple(sentences.expand((lhs,))) in words
 
 
 def linear_sides(rng: random.Random) -> Sides:
@@ -212,10 +213,11 @@ def test_what_begins_alike_is_predicted_once(seed):
     for one, other in itertools.combinations(symbol_sets, 2):
         assert (automaton.predicted(one) is automaton.predicted(other)) == (begun[one] == begun[other])
     for some, nonterminals in begun.items():
-        starts = automaton.predicted(some).possible_starts
-        assert starts.nonterminals == nonterminals
-        items = sorted(item for items in starts.items.values() for item in items)
+        predicted = automaton.predicted(some)
+        assert set(members(predicted.nonterminals)) == nonterminals
+        items = sorted(item for first in predicted.expected() for item in predicted.items_after(first))
         assert items == sorted(item + 1 for symbol in nonterminals for item in rules.starts(symbol))
+        assert predicted.expected() == {rules.unread(item - 1)[0] for item in items}
 
 
 def begun_by(sides: Sides, symbol: int) -> set[int]:
